@@ -25,6 +25,7 @@ from muntin.engine.local_server import LocalServer
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.planning.early_queries import (
     emission_of,
+    upserting,
     with_early_answers,
     with_intervals_in,
 )
@@ -225,10 +226,11 @@ class Engine:
         """
         emission = Emission(emit, every, confidence)
         text = with_intervals_in(text, confidence)
+        stream, planned = self._planned(text, until, emission)
         sinks = [] if into is None else [read_call("into", INTO, into)]
+        sinks = [upserting(call, planned.program.newest) for call in sinks]
         for call in sinks:
             self.deliveries.check(call, name)
-        stream, planned = self._planned(text, until, emission)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
         if start != "now":

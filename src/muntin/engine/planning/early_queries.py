@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.sinks.sink_call import SinkCall
 from muntin.errors import ArgumentError
 from muntin.operators.build import early
 from muntin.operators.common.changes import CHANGE_FIELDS
@@ -110,6 +111,14 @@ def _end_of_list(text: str) -> int:
         if depth == 0 and is_word(token, "FROM"):
             return int(token.start)
     raise AssertionError("a query over a stream has a FROM")
+
+
+def upserting(call: SinkCall, newest: NewestOf) -> SinkCall:
+    """Return the sink of a query; a table of PostgreSQL has each early answer as it is now."""
+    upserts = newest.changes and call.connector.lower() == "postgres" and "key" not in call.options
+    if not upserts:
+        return call
+    return replace(call, options={**call.options, "key": ", ".join((*newest.keys, *newest.bounds))})
 
 
 def emission_of(record: QueryRecord) -> Emission:

@@ -86,10 +86,8 @@ class EarlyAnswers:
             now_open, _ = self._split(now_open)
         reported = report(before, final, hidden, now_open, self.identity)
         changes: Changes = {**step.changes, **asked}
-        if reported.open.num_rows:
-            changes[REPORTED, 0] = reported.open
-        elif stored:
-            changes[REPORTED, 0] = None
+        if reported.changes.num_rows:  # else what is open is what it was
+            changes[REPORTED, 0] = reported.open if reported.open.num_rows else None
         return replace(step, results=reported.changes, changes=changes)
 
     def _now_open(
