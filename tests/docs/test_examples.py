@@ -15,6 +15,7 @@ from tests.docs.scripts import ROOT
 
 DOCS = ROOT / "docs"
 PAGES = [
+    DOCS / "concepts" / "early.md",
     DOCS / "concepts" / "engine.md",
     DOCS / "concepts" / "exactness.md",
     DOCS / "concepts" / "filling.md",
@@ -22,6 +23,7 @@ PAGES = [
     DOCS / "concepts" / "row-windows.md",
     DOCS / "concepts" / "synopses.md",
     DOCS / "concepts" / "windows.md",
+    DOCS / "how-to" / "early.md",
     DOCS / "how-to" / "engine.md",
     DOCS / "how-to" / "files.md",
     DOCS / "how-to" / "own-framing.md",
