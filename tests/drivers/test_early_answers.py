@@ -91,6 +91,8 @@ def test_what_has_no_early_answers_is_refused_by_name(spark: SparkSession) -> No
     with pytest.raises(mt.ArgumentError, match="no column is an average"):
         windows.agg("max(v) AS m", emit="early", confidence=0.9)
     with pytest.raises(mt.ArgumentError, match="frames of density may have equal bounds"):
-        mt.stream(df, "x", "k").frames(mt.density("sum(v) > 30", per=5)).agg("count(*) AS n", emit="early")
+        mt.stream(df, "x", "k").frames(mt.density("sum(v) > 30", per=5)).agg(
+            "count(*) AS n", emit="early"
+        )
     explained = str(windows.plan("count(*) AS n", emit="early", every=5).explanation)
     assert "early, every 5: what is open is reported" in explained

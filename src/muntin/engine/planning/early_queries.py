@@ -12,6 +12,7 @@ from dataclasses import replace
 import pyarrow as pa
 from sqlglot import exp
 
+from muntin.aggregates.bind import aggregate_name
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.registry_records import QueryRecord
 from muntin.engine.sinks.sink_call import SinkCall
@@ -27,6 +28,8 @@ from muntin.spark.plan.early import ticks_between
 from muntin.specs.axis import Axis
 from muntin.specs.emission import FINALLY, Emission
 
+#: The names of the average in SQL.
+_AVERAGES = ("avg", "mean")
 #: The operator's columns with bounds of which one alone tells the windows of a key apart.
 _ENOUGH: Mapping[tuple[str, ...], tuple[str, ...]] = {
     ("window_start", "window_end"): ("window_end",)
@@ -84,7 +87,7 @@ def _averages(tree: exp.Expr) -> list[exp.Expr]:
     if not isinstance(tree, exp.Select):
         return []
     named = [item for item in tree.expressions if isinstance(item, exp.Alias)]
-    return [item for item in named if isinstance(_call(item), exp.Avg)]
+    return [item for item in named if aggregate_name(_call(item)) in _AVERAGES]
 
 
 def _call(item: exp.Expr) -> exp.Expr:
@@ -93,7 +96,8 @@ def _call(item: exp.Expr) -> exp.Expr:
 
 
 def _end_of(item: exp.Expr, function: str, confidence: float) -> str:
-    call = f"{function}({written(_call(item).this)}, {confidence})"
+    (argument,) = _call(item).expressions or [_call(item).this]
+    call = f"{function}({written(argument)}, {confidence})"
     if isinstance(item.this, exp.Filter):
         return f"{call} FILTER ({written(item.this.expression).strip()})"
     return call

@@ -77,7 +77,10 @@ class EarlyAnswers:
         """Take in new rows, and report how the answers change."""
         step = self.operator.step(state, inputs)
         if self.quiet:
-            return replace(step, results=self.result_schema.empty_table())
+            # Afterwards what is open is reported at once.
+            again: Changes = {(ASKED, bucket): None for bucket in state.buckets(ASKED)}
+            empty = self.result_schema.empty_table()
+            return replace(step, results=empty, changes={**step.changes, **again})
         stored = [state.read(REPORTED, bucket) for bucket in state.buckets(REPORTED)]
         before = stored[0] if stored else self.operator.result_schema.empty_table()
         now_open, asked = self._now_open(state, inputs, step)

@@ -51,17 +51,12 @@ def to_postgres(request: SinkRequest) -> Sink:
 
     def put(rows: DataFrame, number: int) -> None:
         rows.write.format("jdbc").mode("overwrite").options(**options).save()
-        names = ", ".join(identifier(name) for name in rows.columns)
         with database.transaction() as transaction:
             transaction.run(_MAKE_DONE)
             if _is_new(transaction, [table, request.writer, number]):
                 copied = f"(LIKE {quoted(stage)})"
                 transaction.run(f"CREATE TABLE IF NOT EXISTS {target} {copied}")
-                for statement in _upserting(target, quoted(stage), key, rows.columns):
-                    transaction.run(statement)
-                moved = f"SELECT {names} FROM {quoted(stage)}"
-                there = f" WHERE {identifier(CHANGE)} <> '-'" if _changes(key, rows) else ""
-                transaction.run(f"INSERT INTO {target} ({names}) {moved}{there}")
+                move(transaction, target, quoted(stage), key, rows.columns)
             transaction.run(f"DROP TABLE {quoted(stage)}")
 
     return put
@@ -72,30 +67,39 @@ def _key_columns(key: str | None) -> tuple[str, ...]:
     return () if key is None else tuple(name.strip() for name in key.split(",") if name.strip())
 
 
-def _upserting(
+def move(
+    transaction: Transaction, target: str, stage: str, key: Sequence[str], columns: Sequence[str]
+) -> None:
+    """Move the rows of a table to another; with a key they replace those with the same.
+
+    Rows that are changes of early answers are not moved if they say that an answer is withdrawn.
+    """
+    names = ", ".join(map(identifier, columns))
+    there = ""
+    if key:
+        for statement in _replacing(target, stage, key, columns):
+            transaction.run(statement)
+        there = f" WHERE {identifier(CHANGE)} <> '-'" if CHANGE in columns else ""
+    transaction.run(f"INSERT INTO {target} ({names}) SELECT {names} FROM {stage}{there}")
+
+
+def _replacing(
     target: str, stage: str, key: Sequence[str], columns: Sequence[str]
 ) -> Iterator[str]:
-    """Yield what removes the rows that others with the same key replace or withdraw."""
-    if not key:
-        return
+    """Yield what removes the rows that others with the same key replace."""
     unknown = [name for name in key if name not in columns]
     if unknown:
         raise ArgumentError("key", unknown[0], f"the columns are {', '.join(columns)}")
     names = [identifier(name) for name in key]
-    digest = hashlib.sha256(f"{target}\0{names}".encode()).hexdigest()[:16]
+    digest = hashlib.sha256(f"{target} {names}".encode()).hexdigest()[:16]
     index = identifier(f"muntin_key_{digest}")
     yield f"CREATE INDEX IF NOT EXISTS {index} ON {target} ({', '.join(names)})"
     equal = " AND ".join(f"t.{name} = s.{name}" for name in names)
     yield f"DELETE FROM {target} t USING {stage} s WHERE {equal}"
-    # Null is a key like any other, and an index does not find it by equality.
-    same = " AND ".join(f"t.{name} IS NOT DISTINCT FROM s.{name}" for name in names)
+    # Null is a key like any other, and equality does not find it.
     null = " OR ".join(f"s.{name} IS NULL" for name in names)
+    same = " AND ".join(f"t.{name} IS NOT DISTINCT FROM s.{name}" for name in names)
     yield f"DELETE FROM {target} t USING {stage} s WHERE ({null}) AND {same}"
-
-
-def _changes(key: Sequence[str], rows: DataFrame) -> bool:
-    """Return whether rows are changes that are applied to the table."""
-    return bool(key) and CHANGE in rows.columns
 
 
 def _is_new(transaction: Transaction, values: list[object]) -> bool:
