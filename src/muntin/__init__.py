@@ -72,6 +72,8 @@ _MODULES = {
     "approx_top_k": "muntin.aggregates.functions",
     "avg": "muntin.aggregates.functions",
     "avg_distinct": "muntin.aggregates.functions",
+    "avg_high": "muntin.aggregates.functions",
+    "avg_low": "muntin.aggregates.functions",
     "between": "muntin.spark.api.frame_kinds",
     "bit_and": "muntin.aggregates.functions",
     "bit_or": "muntin.aggregates.functions",

@@ -9,6 +9,8 @@ from muntin.aggregates.functions import approx_quantile as approx_quantile
 from muntin.aggregates.functions import approx_top_k as approx_top_k
 from muntin.aggregates.functions import avg as avg
 from muntin.aggregates.functions import avg_distinct as avg_distinct
+from muntin.aggregates.functions import avg_high as avg_high
+from muntin.aggregates.functions import avg_low as avg_low
 from muntin.aggregates.functions import bit_and as bit_and
 from muntin.aggregates.functions import bit_or as bit_or
 from muntin.aggregates.functions import bit_xor as bit_xor

@@ -17,6 +17,7 @@ DOCS = ROOT / "docs"
 PAGES = [
     DOCS / "concepts" / "asking.md",
     DOCS / "concepts" / "engine-cost.md",
+    DOCS / "concepts" / "early.md",
     DOCS / "concepts" / "engine.md",
     DOCS / "concepts" / "exactness.md",
     DOCS / "concepts" / "filling.md",
@@ -24,6 +25,7 @@ PAGES = [
     DOCS / "concepts" / "row-windows.md",
     DOCS / "concepts" / "synopses.md",
     DOCS / "concepts" / "windows.md",
+    DOCS / "how-to" / "early.md",
     DOCS / "how-to" / "engine.md",
     DOCS / "how-to" / "files.md",
     DOCS / "how-to" / "own-framing.md",

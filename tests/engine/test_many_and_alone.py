@@ -58,7 +58,8 @@ def test_many_queries_answer_as_each_alone(
                 del live[gone], alone[gone]
             elif what == "add":
                 number = next(numbers)
-                live[number] = pool.programs[choice % len(TEXTS)].numbered(number)
+                programs = [*pool.programs, *(changes for changes, _ in pool.early)]
+                live[number] = programs[choice % len(programs)].numbered(number)
                 alone[number] = MemoryStream(pool.rule, shards, progress=list(together.progress))
         rows = [table_of(pool.schema, task, place * 6) for task in tasks]
         ended = place == len(batches) - 1

@@ -268,6 +268,20 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
             text="stddev_pop(v)",
         ),
     ),
+    "avg_low": (
+        Example(
+            mt.avg_low("v", 0.9),
+            _column("v", lambda values: aggregates.mean_bound(values, 0.9, upper=False)),
+            text="avg_low(v, 0.9)",
+        ),
+    ),
+    "avg_high": (
+        Example(
+            mt.avg_high("i"),
+            _column("i", lambda values: aggregates.mean_bound(values, 0.95, upper=True)),
+            text="avg_high(i, 0.95)",
+        ),
+    ),
     "first": (Example(mt.first("s"), _edge("s", aggregates.first), text="first(s)"),),
     "last": (Example(mt.last("i"), _edge("i", aggregates.last), text="last(i)"),),
     "weighted_avg": (

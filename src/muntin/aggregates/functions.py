@@ -16,6 +16,7 @@ from muntin.aggregates.own_aggregate import OwnAggregate, described
 from muntin.errors import ArgumentError
 from muntin.expressions.nodes import Correlation
 from muntin.expressions.spark_expressions import Both, Expression, Name, Native, NotNull, Sql
+from muntin.specs.emission import checked_confidence
 from muntin.specs.may_change import MAY_CHANGE
 
 
@@ -118,6 +119,23 @@ def max(column: Column) -> Aggregate:
 def avg(column: Column) -> Aggregate:
     """The mean: a double, or for decimals a decimal with four more digits, as in Spark."""
     return _of("avg", column)
+
+
+def avg_low(column: Column, confidence: float = 0.95) -> Aggregate:
+    """The lower end of a confidence interval of the mean; null for fewer than two values.
+
+    The mean less z s / sqrt(n), where s is the standard deviation of the n values, which are taken
+    for a random sample: of a window that is still open, as if its rows came in random order.
+
+    >>> print(avg_low("speed"), avg_high("speed", 0.99))
+    avg_low(speed, 0.95) avg_high(speed, 0.99)
+    """
+    return replace(_of("avg_low", column), options=(checked_confidence("confidence", confidence),))
+
+
+def avg_high(column: Column, confidence: float = 0.95) -> Aggregate:
+    """The upper end of a confidence interval of the mean, as :func:`avg_low`."""
+    return replace(_of("avg_high", column), options=(checked_confidence("confidence", confidence),))
 
 
 def var_samp(column: Column) -> Aggregate:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from muntin.aggregates.definition import (
     AggregateCall,
     BoundAggregate,
     Columns,
+    ConstantArgument,
     Definition,
     Finish,
     SqlNode,
@@ -30,6 +32,7 @@ from muntin.errors import SumOverflowError
 from muntin.expressions.spark_expressions import AsDouble, Both, Expression, NotNull, Times, Where
 from muntin.kernels.arrays import Floats, Ints, Mask
 from muntin.kernels.numbers import decimals, double_double
+from muntin.specs.emission import checked_confidence
 
 
 class RowCount(Definition):
@@ -185,6 +188,38 @@ class Variance(Definition):
         return _doubles(values, counts > int(self.sample))
 
 
+@dataclass(frozen=True)
+class MeanBound(Variance):
+    """An end of the confidence interval of a mean: mean - z s / sqrt(n), or + [CQ-20].
+
+    The rows seen are taken for a random sample. Null for fewer than two values.
+    """
+
+    root: bool = True
+    upper: bool = False
+
+    def bind(self, call: AggregateCall) -> BoundAggregate:
+        (confidence,) = call.options
+        assert isinstance(confidence, float)  # checked where the call was made
+        z = NormalDist().inv_cdf((1 + confidence) / 2)
+        spread = super().bind(call)
+        mean = Avg("avg").bind(call)
+        all_of_both = tuple(dict.fromkeys((*spread.accumulators, *mean.accumulators)))
+
+        def finish(columns: Columns) -> pa.Array:
+            by_accumulator = dict(zip(all_of_both, columns, strict=True))
+            deviation = spread.finish([by_accumulator[a] for a in spread.accumulators])
+            middle = mean.finish([by_accumulator[a] for a in mean.accumulators])
+            n = by_accumulator[Count(call.slots[:1])][0].to_numpy(zero_copy_only=False)
+            s = deviation.to_numpy(zero_copy_only=False)
+            off = z * s / np.sqrt(np.maximum(n, 1))
+            center = middle.cast(pa.float64()).to_numpy(zero_copy_only=False)
+            return _doubles(center + off if self.upper else center - off, n > 1)
+
+        return BoundAggregate(all_of_both, pa.float64(), finish)
+
+
+_CONFIDENCE = ConstantArgument("confidence", checked_confidence)
 DEFINITIONS = (
     RowCount("count", ("count",), correlates=True),
     CountIf("count_if", ("count_if",), nodes={"CountIf": SqlNode("count_if")}),
@@ -219,6 +254,8 @@ DEFINITIONS = (
         correlates=True,
     ),
     WeightedAvg("weighted_avg", ("weighted_avg",), columns=2),
+    MeanBound("avg_low", ("avg_low",), constant=_CONFIDENCE),
+    MeanBound("avg_high", ("avg_high",), constant=_CONFIDENCE, upper=True),
 )
 
 

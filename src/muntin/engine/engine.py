@@ -28,6 +28,12 @@ from muntin.engine.home import Home
 from muntin.engine.local_server import LocalServer
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.planning.declared_inputs import DeclaredInputs
+from muntin.engine.planning.early_queries import (
+    emission_of,
+    upserting,
+    with_early_answers,
+    with_intervals_in,
+)
 from muntin.engine.planning.views import readers_of
 from muntin.engine.query_table import LIVE
 from muntin.engine.registry import Registry
@@ -52,6 +58,7 @@ from muntin.spark.queries.many_queries import NetworkStream, check_session
 from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.byte_sizes import size_in_bytes
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated
+from muntin.specs.emission import FINALLY, Emission, Emit, Every
 from muntin.specs.lengths import parse_length
 
 #: Commands within this many seconds become one version.
@@ -245,6 +252,9 @@ class Engine(EngineCosts):
         tags: Sequence[str] = (),
         into: str | None = None,
         answer: str = "eager",
+        emit: Emit = "final",
+        every: Every = None,
+        confidence: float | None = None,
     ) -> QueryHandle:
         """Add a query, before or after the engine is started; return when it is logged.
 
@@ -264,11 +274,20 @@ class Engine(EngineCosts):
                 stay in the shards until :meth:`muntin.QueryHandle.invoke` asks. ``"lazy"``: only
                 then, from kept rows. ``"auto"``: eager or partial, as the engine chooses from how
                 often the query is asked.
+            emit: ``"final"``: each answer once. ``"early"``: also what is open, after every
+                micro-batch, with the columns ``change`` and ``final``.
+            every: With ``emit="early"``, how far the stream progresses along ``on`` between two
+                reports of what is open, such as ``"1 minute"``.
+            confidence: With ``emit="early"``, selects ``avg_low`` and ``avg_high`` of each average,
+                the ends of an interval that holds the mean with this confidence.
         """
+        emission = Emission(emit, every, confidence)
+        text = with_intervals_in(text, confidence)
+        stream, planned = self._planned(text, until, emission)
         sinks = [] if into is None else [read_call("into", INTO, into)]
+        sinks = [upserting(call, planned.program.newest) for call in sinks]
         for call in sinks:
             self.deliveries.check(call, name)
-        stream, planned = self._planned(text, until)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
         if start != "now":
@@ -288,6 +307,8 @@ class Engine(EngineCosts):
                 start=start,
                 until=None if until is None else str(until),
                 retain=RETAIN if stream.retain is None else stream.retain,
+                emit=emission.emit,
+                every=None if every is None else str(every),
                 sinks=sinks,
             )
             if start != "now" and mode != "lazy":
@@ -307,7 +328,8 @@ class Engine(EngineCosts):
         If the stream keeps rows, the next generation is filled from them before it takes over.
         """
         record = self.registry.get(name)
-        stream, planned = self._planned(text, until if until is not None else record.until)
+        ends = until if until is not None else record.until
+        stream, planned = self._planned(text, ends, emission_of(record))
         if stream.name != record.stream:
             raise EngineError(
                 f"{record.name or record.id} reads {record.stream}, and a change must read it too; "
@@ -367,7 +389,7 @@ class Engine(EngineCosts):
     def stage(self, name: str, text: str) -> QueryHandle:
         """Run the next generation of a query beside the current one, to apply it or discard it."""
         record = self.registry.get(name)
-        stream, planned = self._planned(text, record.until)
+        stream, planned = self._planned(text, record.until, emission_of(record))
         if stream.name != record.stream:
             raise EngineError(
                 f"{record.name or record.id} reads {record.stream}, not {stream.name}"
@@ -464,18 +486,22 @@ class Engine(EngineCosts):
     def __contains__(self, name: object) -> bool:
         return self.registry.find(str(name)) is not None
 
-    def _planned(self, text: str, until: object = None) -> tuple[EngineStream, PlannedQuery]:
+    def _planned(
+        self, text: str, until: object = None, emission: Emission = FINALLY
+    ) -> tuple[EngineStream, PlannedQuery]:
         """Plan a query over the stream that it reads; return the stream and the plan."""
         with self._lock:
             self._planning += 1
         try:
-            return self._planned_of(text, until)
+            return self._planned_of(text, until, emission)
         finally:
             with self._lock:
                 self._planning -= 1
                 self._last_planned = time.monotonic()
 
-    def _planned_of(self, text: str, until: object) -> tuple[EngineStream, PlannedQuery]:
+    def _planned_of(
+        self, text: str, until: object, emission: Emission
+    ) -> tuple[EngineStream, PlannedQuery]:
         query = parse_query(text)
         stream, view = self._read_by(query)
         if view is None:
@@ -483,6 +509,7 @@ class Engine(EngineCosts):
         else:
             check_continuous(query)
             planned = stream.plan_parsed(query, view)
+        planned = with_early_answers(planned, emission, stream.network.axis)
         if until is not None:
             planned = replace(planned, program=stream.ending(planned.program, until))
         return stream, planned

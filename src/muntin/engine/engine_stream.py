@@ -460,7 +460,8 @@ class EngineStream:
         """Begin to run a query over kept rows; it is in force when it has caught up."""
         assert self.history is not None
         program = from_json(record.program).numbered(record.number)
-        self.history.begin(record.number, program, self.start_of(record))
+        later = record.generation > 1  # answers of the past are those of the generation before
+        self.history.begin(record.number, program, self.start_of(record), silent=later)
 
     def start_of(self, record: QueryRecord) -> int | None:
         """Return the tick at which the history of a query is cut; None if all of it counts."""
@@ -602,7 +603,10 @@ class EngineStream:
             past = past_answers(self.folder, number)
             if past is not None and record.status in RUNNING:
                 now = [answers[number]] if number in answers else []
-                together[number] = pa.concat_tables([past, *now])
+                both = pa.concat_tables([past, *now])
+                newest = from_json(record.program).newest
+                # Of early answers, the first report is what all changes of the past come to.
+                together[number] = newest.applied(both) if newest.changes else both
         return together
 
     def _keep(

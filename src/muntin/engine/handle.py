@@ -13,12 +13,12 @@ from muntin.engine.asking.chosen_modes import is_auto, mode_of
 from muntin.engine.commit import MemberCounts
 from muntin.engine.costs.query_cost import QueryCost
 from muntin.engine.engine_stream import EngineStream
+from muntin.engine.planning.early_queries import answer_schema
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
 from muntin.engine.sinks.deliveries import Deliveries
 from muntin.engine.sinks.query_sinks import QuerySinks
 from muntin.errors import EngineError
-from muntin.operators.shared.program import COMPLETE
 
 #: Seconds between two looks at whether a command is in force.
 _LOOK = 0.02
@@ -219,9 +219,7 @@ class QueryHandle:
 
     def _schema(self, record: QueryRecord) -> pa.Schema:
         columns = self.engine.stream_of(record.stream).plan_of(record).columns
-        if COMPLETE in columns.names:
-            return columns
-        return columns.append(pa.field(COMPLETE, pa.bool_()))
+        return answer_schema(columns, record)
 
     def change(self, text: str, *, until: object = None) -> QueryHandle:
         """Let another query take the place of this one, as its next generation.

@@ -47,7 +47,7 @@ class History:
     folder: Path
     awake: Callable[[], None]
     shards: int | None = None
-    waiting: dict[int, tuple[QueryProgram, int | None]] = field(default_factory=dict)
+    waiting: dict[int, tuple[QueryProgram, int | None, bool]] = field(default_factory=dict)
     runs: dict[int, HistoryRun] = field(default_factory=dict)
     failed: dict[int, str] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -55,10 +55,15 @@ class History:
     _stopped: bool = False
     _readers: int = 0
 
-    def begin(self, number: int, program: QueryProgram, cut: int | None) -> None:
-        """Begin to run a query over the kept rows; ``cut`` is the tick at which they begin."""
+    def begin(
+        self, number: int, program: QueryProgram, cut: int | None, *, silent: bool = False
+    ) -> None:
+        """Begin to run a query over the kept rows; ``cut`` is the tick at which they begin.
+
+        A ``silent`` one makes no answers of the past.
+        """
         with self._lock:
-            self.waiting[number] = (program, cut)
+            self.waiting[number] = (program, cut, silent)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, daemon=True)
                 self._thread.start()
@@ -89,9 +94,9 @@ class History:
         """Begin runs; the first micro-batch that is committed says how many shards there are."""
         if self.shards is None:
             return
-        for number, (program, cut) in self.waiting.items():
+        for number, (program, cut, silent) in self.waiting.items():
             rule = from_json(self.rule)
-            self.runs[number] = HistoryRun(rule, program, self.kept, self.shards, cut)
+            self.runs[number] = HistoryRun(rule, program, self.kept, self.shards, cut, silent)
         self.waiting = {}
 
     def finished(self, micro_batch: int) -> list[tuple[int, QueryProgram]]:

@@ -25,7 +25,8 @@ from muntin.spark.exchange.network_driver import split_by_group
 class HistoryRun:
     """A query on its way through kept rows; ``done`` is the last micro-batch that it has seen.
 
-    ``cut`` is the tick at which its history begins, if not with the first kept row.
+    ``cut`` is the tick at which its history begins, if not with the first kept row. A ``silent``
+    one makes no answers: those of the past belong to the generation before it.
     """
 
     rule: StreamRule
@@ -33,6 +34,7 @@ class HistoryRun:
     kept: HistoryRows
     shards: int
     cut: int | None = None
+    silent: bool = False
     done: int = -1
     birth: Birth | None = None
     states: list[MemoryState] = field(default_factory=list)
@@ -41,7 +43,8 @@ class HistoryRun:
     def __post_init__(self) -> None:
         self.states = [MemoryState() for _ in range(self.shards)]
         # A seed is the state of one query, which shares nothing.
-        alone = replace(self.program, seed=str(self.program.member))
+        paused = self.program.paused or self.silent
+        alone = replace(self.program, seed=str(self.program.member), paused=paused)
         self.network = QueryNetwork(self.rule, (alone,))
 
     def advance(self, upto: int, most: int | None = None) -> None:

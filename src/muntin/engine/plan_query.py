@@ -34,8 +34,12 @@ from muntin.spark.explain.state_of_plan import state_on_streams
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.join import JoinPlan
 from muntin.spark.plan.results import RenamedColumns, ResultNames
+from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.plan.worker_program import carried_schema, condition_of, program_of, zone_of
 from muntin.specs.axis import Axis
+from muntin.specs.frames.framing import Framing
+from muntin.specs.row_windows import SequenceSpec
+from muntin.specs.windows import WindowSpec
 
 #: Parts of a SELECT that workers evaluate.
 _EVALUATED = {"expressions", "from_", "where", "kind", "hint"}
@@ -57,6 +61,7 @@ class PlannedQuery:
         order: The columns of its answers to sort them by: keys and bounds.
         finish: How Spark turns the operator's rows into answers; None if workers do.
         why_spark: Why Spark does, for ``explain``.
+        spec: Its windows or frames, if they are all that it computes.
     """
 
     text: str
@@ -66,6 +71,7 @@ class PlannedQuery:
     order: tuple[str, ...]
     finish: SparkFinish | None = None
     why_spark: str | None = None
+    spec: WindowSpec | SequenceSpec | Framing | None = None
 
 
 def plan_query(
@@ -221,13 +227,21 @@ def _computed(
     try:
         answers = _answers(answer, plan, zone_of(inputs[0]))
     except CannotEvaluate as reason:
-        return PlannedQuery(
-            query.text, name, program, schema, (), _with_spark(plan, alone.results), str(reason)
-        )
+        finish, why = _with_spark(plan, alone.results), str(reason)
+        return PlannedQuery(query.text, name, program, schema, (), finish, why, _spec_of(plan))
     first, newest = _identifying(plan, answers.schema)
     order = tuple(column for column in first if column in answers.schema.names)
     program = replace(program, answers=answers, newest=newest)
-    return PlannedQuery(query.text, name, program, answers.schema, order)
+    spec = _spec_of(plan)
+    return PlannedQuery(query.text, name, program, answers.schema, order, spec=spec)
+
+
+def _spec_of(plan: Plan) -> WindowSpec | SequenceSpec | Framing | None:
+    """Return the windows or frames of a plan, unless something fills them."""
+    if isinstance(plan.parts, WindowPlan):
+        spec = plan.parts.spec
+        return spec if isinstance(spec, WindowSpec | SequenceSpec | Framing) else None
+    return None
 
 
 def _check_bounded_join(join: JoinPlan) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 from muntin.aggregates.bind import synopses
 from muntin.aggregates.definition import AggregateCall
 from muntin.errors import ArgumentError
+from muntin.operators.common.early_answers import EarlyAnswers
 from muntin.operators.progress.per_key import PerKeyPunctuator, PerValuePunctuator, Quiet
 from muntin.operators.progress.progress import Punctuator, RowSlackPunctuator
 from muntin.operators.progress.punctuated import KeyMarkPunctuator, MarkPunctuator
@@ -25,6 +26,8 @@ from muntin.operators.windows.sessions import SessionOperator
 from muntin.specs import disorder as rules
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import Late
+from muntin.specs.frames.framing import Framing
+from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.idle import Clock, Follow, Idle
 from muntin.specs.lengths import Length
 from muntin.specs.row_windows import (
@@ -44,6 +47,10 @@ _LONG = 320
 #: With levels, a chunk has this many panes, and a node of a level combines as many rows. There are
 #: more panes to a chunk if there would be more than this many chunks, which are listed in a head.
 _FANOUT, _CHUNKS = 16, 2048
+_EARLY = (
+    "sliding, tumbling, landmark, latch and row windows, sessions and other frames can be answered "
+    "early"
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,37 @@ def build(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Opera
             return _sessions(spec, typed)
         case RowWindow() | TupleWindow() | SlideOnWindow() | Landmarks():
             return _ordered(spec, typed)
+
+
+def early(
+    spec: WindowSpec | SequenceSpec | Framing, operator: Operator, every: int | None = None
+) -> EarlyAnswers:
+    """Return an operator that also reports what is open; raise if that has no meaning.
+
+    ``every`` is the number of ticks between two reports of what is open.
+    """
+    keys = [name for name in operator.result_schema.names if name.startswith("k")]
+    return EarlyAnswers(operator, (*keys, *_bounds_of_one(spec)), every)
+
+
+def _bounds_of_one(spec: WindowSpec | SequenceSpec | Framing) -> tuple[str, ...]:
+    """Return the bounds that identify one answer of a key, also while others are not final."""
+    match spec:
+        case Session():
+            return ("window_start",)  # its end moves while rows come
+        case TupleWindow() | SlideOnWindow():
+            reason = "rows that tie may end several windows at one value, which changes cannot"
+            raise ArgumentError("emit", "early", f"{reason} tell apart; {_EARLY}")
+        case Framing(fragments=None):
+            if isinstance(spec.kind, Density | Cluster | Region):
+                reason = f"frames of {spec.kind.word} may have equal bounds, which changes cannot"
+                raise ArgumentError("emit", "early", f"{reason} tell apart; {_EARLY}")
+            # Of frames that overlap several may start together.
+            return ("frame_start", "frame_end") if spec.overlapping else ("frame_start",)
+        case Framing():
+            reason = "fragments= reports open frames already, each part once"
+            raise ArgumentError("emit", "early", f"{reason}; leave fragments= out")
+    return ("window_start", "window_end")
 
 
 def _asks_synopses(typed: WindowOperatorInputs) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from fractions import Fraction
 from functools import reduce
+from statistics import NormalDist
 from typing import Any
 
 Values = Sequence[Any]
@@ -74,6 +75,15 @@ def variance(values: Values, *, sample: bool) -> float | None:
 def deviation(values: Values, *, sample: bool) -> float | None:
     squared = variance(values, sample=sample)
     return None if squared is None else math.sqrt(squared)
+
+
+def mean_bound(values: Values, confidence: float, *, upper: bool) -> float | None:
+    """An end of the confidence interval of a mean: mean - z s / sqrt(n), or +."""
+    middle, spread, n = mean(values), deviation(values, sample=True), count(values)
+    if middle is None or spread is None:
+        return None
+    off = NormalDist().inv_cdf((1 + confidence) / 2) * spread / math.sqrt(n)
+    return float(middle) + off if upper else float(middle) - off
 
 
 def least(values: Values) -> Any:

@@ -166,6 +166,8 @@ def _holds(home: Path) -> bool:
 @_FILE
 @click.option("--start", default="now", show_default=True, help="now, history, or a value.")
 @click.option("--until", help="A value of the column that progresses, up to which it is answered.")
+@click.option("--emit", default="final", show_default=True, help="final, or early.")
+@click.option("--every", help="How far the stream progresses between two early reports.")
 @click.option("--owner", help="Whose query it is.")
 @click.option("--tag", multiple=True, help="A word to find it by; may be given several times.")
 @click.option("--description", default="", help="What it is for.")
@@ -177,7 +179,8 @@ def register(home: Path, name: str, **arguments: Any) -> None:
     TEXT is a SELECT over a stream of the engine.
     """
     timeout = arguments["timeout"]
-    words = {word: arguments[word] for word in ("start", "until", "owner", "description")}
+    named = ("start", "until", "owner", "description", "emit", "every")
+    words = {word: arguments[word] for word in named}
     text = _given_text(arguments["text"], arguments["file"])
     client = _connected(home, timeout)
     handle = client.register(name, text, tags=arguments["tag"], **words)

@@ -34,6 +34,8 @@ def check_answer(
     mode = modes.get(answer, "partial")
     if mode == "eager":
         return mode
+    if planned.program.newest.changes:
+        raise ArgumentError("answer", answer, "early answers are made in every micro-batch: eager")
     if planned.finish is not None:
         reason = f"Spark evaluates its select list, because {planned.why_spark}; it can be eager"
         raise ArgumentError("answer", answer, reason)

@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.history_run import HistoryRun
+from muntin.engine.planning.early_queries import answer_schema
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
 from muntin.engine.result_log import MICRO_BATCH, Answer
 from muntin.errors import EngineError
 from muntin.operators.shared.as_json import from_json
 from muntin.operators.shared.asking.newest import CERTAIN_IN, certain_in
-from muntin.operators.shared.program import COMPLETE, QueryProgram
+from muntin.operators.shared.program import QueryProgram
 
 #: Seconds between two looks at whether an ask is answered.
 _LOOK = 0.005
@@ -205,7 +206,5 @@ def _always(program: QueryProgram) -> QueryProgram:
 
 
 def _empty(stream: EngineStream, record: QueryRecord) -> pa.Table:
-    columns = stream.plan_of(record).columns
-    if COMPLETE not in columns.names:
-        columns = columns.append(pa.field(COMPLETE, pa.bool_()))
+    columns = answer_schema(stream.plan_of(record).columns, record)
     return columns.append(pa.field(MICRO_BATCH, pa.int64())).empty_table()

@@ -22,6 +22,7 @@ from muntin.engine.costs.tap_handle import (
 )
 from muntin.engine.costs.would_add import Addition, addition
 from muntin.engine.engine_stream import EngineStream
+from muntin.engine.planning.early_queries import emission_of
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import TAP, QueryRecord
 from muntin.engine.sinks.deliveries import Deliveries
@@ -204,18 +205,16 @@ class EngineCosts:
         name = record.name or record.id
         own = [part for part in stream.shared() if name in part.queries]
         evaluated = "workers" if planned.finish is None else f"Spark, because {planned.why_spark}"
+        columns = _prepared_of(planned)
         return "\n".join(
             [
                 f"query {name}, generation {record.generation} ({record.status})",
                 f"  over {record.stream}: {record.text}",
                 *(f"  runs as: {part.kind}{_with_others(part, name)}" for part in own),
-                *(
-                    [f"  prepared by Spark: {_prepared_of(planned)}"]
-                    if planned.program.prepared
-                    else []
-                ),
+                *([f"  prepared by Spark: {columns}"] if columns else []),
                 f"  select list: evaluated by {evaluated}",
                 f"  answers: {about_answers(record)}",
+                *([f"  reported: {emission_of(record)}"] if record.emit == "early" else []),
                 f"  cost: {in_words(stream.cost(record))}",
             ]
         )

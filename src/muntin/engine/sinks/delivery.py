@@ -114,7 +114,8 @@ class Delivery:
     def _deliver(self, answer: Answer, query: QueryRecord, epoch: int) -> None:
         key = AnswerKey(self.home, query.id, query.generation, epoch, answer.micro_batch)
         if isinstance(self.target, TableTarget):
-            self._put(self.target, key, answer.table)
+            wanted = pa.array(self._wanted(answer.table, query), pa.bool_())
+            self._put(self.target, key, answer.table.filter(wanted))
         else:
             self._fire_rows(self.target, key, answer, query)
         self._moved(LogPosition(epoch, answer.micro_batch, answer.member + 1))

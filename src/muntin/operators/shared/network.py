@@ -44,6 +44,7 @@ from muntin.operators.shared.taps import RowTaps, tap_of, tapped_answers, tapped
 from muntin.operators.shared.view_rows import ViewRows
 from muntin.operators.shared.window_group import WindowGroup, can_share, sharing_key
 from muntin.specs.axis import Axis
+from muntin.specs.emission import FINAL
 
 #: The table of the state that has, for each member, the progress of the stream when it began.
 BIRTHS = "births"
@@ -398,6 +399,8 @@ class QueryNetwork:
         if not results.num_rows or program.paused:
             return {}
         complete = self._complete(program, results, birth, progress)
+        if FINAL in results.column_names:  # an early answer: rows of its extent may still come
+            complete = pc.and_(complete, results[FINAL].combine_chunks())
         if COMPLETE in results.column_names:
             place = results.schema.get_field_index(COMPLETE)
             complete = pc.and_(results[COMPLETE], complete)

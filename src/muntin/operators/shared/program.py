@@ -10,9 +10,11 @@ from functools import cached_property
 from typing import Literal
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.row_expression import RowExpression
+from muntin.operators.common.changes import CHANGE_FIELDS
 from muntin.operators.protocol import Operator
 from muntin.operators.shared.asking.newest import NewestOf
 from muntin.operators.shared.extent_reach import ExtentReach
@@ -63,12 +65,28 @@ class AnswerColumns:
         answers = {name: expression.evaluate(table) for name, expression in self.columns}
         if COMPLETE in table.column_names:
             answers.setdefault(COMPLETE, table[COMPLETE])
+        reported = [column.name for column in CHANGE_FIELDS if column.name in results.column_names]
+        answers |= {name: results[name] for name in reported}
         return pa.table(answers)
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of answers without ``complete``."""
         return pa.schema([(name, expression.type) for name, expression in self.columns])
+
+
+@dataclass(frozen=True)
+class AnswersShown:
+    """HAVING, for an operator that must know which of its results are answers."""
+
+    names: tuple[tuple[str, str], ...]
+    where: RowExpression
+
+    def mask(self, results: pa.Table) -> pa.Array:
+        """Return a mask of the results for which HAVING is true."""
+        known = pa.table({name: results[own] for own, name in self.names})
+        mask = self.where.evaluate(known)
+        return pc.fill_null(mask, False)
 
 
 @dataclass(frozen=True)

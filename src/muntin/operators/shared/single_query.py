@@ -8,6 +8,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from muntin.operators.common.early_answers import EarlyAnswers
 from muntin.operators.protocol import InputBatch, LimitedOperator, Operator, State
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.query_group import (
@@ -67,6 +68,9 @@ class SingleQuery:
         operator = self.operator
         if isinstance(operator, LimitedOperator):
             operator = operator.among(shards)
+        if self.program.paused and isinstance(operator, EarlyAnswers):
+            # What is open is reported when the query goes on, against what was reported before.
+            operator = operator.silenced()
         if not self.program.keyed:
             inputs = [_of_stream(batch) for batch in inputs]
         step = operator.step(state, inputs)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from muntin.errors import ArgumentError
 from muntin.spark.api.plan import Plan
 from muntin.spark.api.segments import fill_plan
+from muntin.spark.plan.early import EarlyPlan
 from muntin.spark.plan.fill import FillPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.plan import PlanParts
@@ -24,6 +25,9 @@ def combine(*plans: Plan) -> Plan:
     """
     if not plans or not all(isinstance(plan, Plan) for plan in plans):
         raise ArgumentError("plans", plans, "they are what .plan(...) returns, at least one")
+    if any(isinstance(plan.parts, EarlyPlan) for plan in plans):
+        reason = "plans are combined when their frames or windows are final; give them no emit="
+        raise ArgumentError("emit", "early", reason)
     parts = [_part(plan) for plan in plans]
     plain = [part.plain if isinstance(part, FillPlan) else part for part in parts]
     first = plain[0]

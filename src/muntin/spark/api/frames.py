@@ -16,6 +16,7 @@ from muntin.errors import ArgumentError
 from muntin.spark.api.plan import AggregatedResult, Plan
 from muntin.spark.api.segments import Segments
 from muntin.spark.plan.frames import FramePlan
+from muntin.specs.emission import Emission, Emit, Every
 from muntin.specs.frames.framing import Framing
 
 if TYPE_CHECKING:
@@ -38,20 +39,40 @@ class Frames(AggregatedResult, Segments):
         """
         return self.plan().df
 
-    def agg(self, *aggregates: str | Aggregate | SparkColumn) -> DataFrame:
+    def agg(
+        self,
+        *aggregates: str | Aggregate | SparkColumn,
+        emit: Emit = "final",
+        every: Every = None,
+        confidence: float | None = None,
+    ) -> DataFrame:
         """Return aggregates of each frame's own rows, as an ordinary Spark DataFrame.
 
         The ``by`` columns, ``frame_id``, ``frame_start``, ``frame_end``, ``status``, then one
         column per aggregate: SQL text (``"avg(loss_rate) AS mean"``) or ``mt.*`` functions. ``n``
         and ``n_missing`` may be named as well: ``frames.agg("n", "sum(v) / n AS mean")``.
+
+        Args:
+            aggregates: What is computed.
+            emit: ``"final"``: each frame once. ``"early"``: also frames that are open, after every
+                micro-batch, with the columns ``change`` and ``final``.
+            every: With ``emit="early"``, how far the stream progresses along ``on`` between two
+                reports of what is open, such as ``"1 minute"``.
+            confidence: With ``emit="early"``, adds ``_low`` and ``_high`` to each average.
         """
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, or use .df")
-        return super().agg(*aggregates)
+        return super().agg(*aggregates, emit=emit, every=every, confidence=confidence)
 
-    def plan(self, *aggregates: str | Aggregate | SparkColumn | Column) -> Plan:
+    def plan(
+        self,
+        *aggregates: str | Aggregate | SparkColumn | Column,
+        emit: Emit = "final",
+        every: Every = None,
+        confidence: float | None = None,
+    ) -> Plan:
         """Return the same as :attr:`df` or :meth:`agg`, but a plan: for :func:`muntin.write`."""
-        return self._checked_plan(aggregates)
+        return self._checked_plan(aggregates, Emission(emit, every, confidence))
 
     def explain(self, *aggregates: str | Aggregate | SparkColumn) -> None:
         """Print what is looked for, how rows travel, and what a stream keeps."""

@@ -16,6 +16,7 @@ from muntin.spark.explain.state_of_plan import state_of
 from muntin.spark.explain.state_profile import StateProfile
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import TaggedOutput
+from muntin.specs.emission import Emit, Every
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,16 +120,37 @@ class PlannedResult(Result):
 class AggregatedResult(Result):
     """A result that has aggregates in windows or frames."""
 
-    def agg(self, *aggregates: str | Aggregate | SparkColumn) -> DataFrame:
+    def agg(
+        self,
+        *aggregates: str | Aggregate | SparkColumn,
+        emit: Emit = "final",
+        every: Every = None,
+        confidence: float | None = None,
+    ) -> DataFrame:
         """Return aggregates per key and window or frame, as an ordinary Spark DataFrame.
 
         The ``by`` columns, those of the window or frame, then one column per aggregate: SQL text
         (``"max(speed) AS hi"``), ``mt.*`` functions, or PySpark's own (``F.max("speed")``) where
         Muntin has the same.
-        """
-        return self.plan(*aggregates).df
 
-    def plan(self, *aggregates: str | Aggregate | SparkColumn | Column) -> Plan:
+        Args:
+            aggregates: What is computed.
+            emit: ``"final"``: each result once. ``"early"``: also what is open, after every
+                micro-batch, with the columns ``change`` and ``final``.
+            every: With ``emit="early"``, how far the stream progresses along ``on`` between two
+                reports of what is open, such as ``"1 minute"``.
+            confidence: With ``emit="early"``, adds ``_low`` and ``_high`` to each average: the
+                ends of an interval that holds the mean with this confidence, such as 0.95.
+        """
+        return self.plan(*aggregates, emit=emit, every=every, confidence=confidence).df
+
+    def plan(
+        self,
+        *aggregates: str | Aggregate | SparkColumn | Column,
+        emit: Emit = "final",
+        every: Every = None,
+        confidence: float | None = None,
+    ) -> Plan:
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, refused rows."""
         raise NotImplementedError
 

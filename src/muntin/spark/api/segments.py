@@ -23,6 +23,7 @@ from muntin.spark.api.plan import AggregatedResult, Plan
 from muntin.spark.api.pyspark_aggregates import read_aggregate
 from muntin.spark.columns import named, problem
 from muntin.spark.explain.explanation import explained, measure
+from muntin.spark.plan.early import EarlyPlan, with_intervals
 from muntin.spark.plan.fill import FillPlan, FillSource, StoredFramesPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.inputs import StreamInput
@@ -31,6 +32,7 @@ from muntin.spark.plan.second_input import Key, matching, other_source
 from muntin.spark.plan.window_ids import rows_with_windows
 from muntin.spark.plan.windows import AnySpec, WindowDetails, WindowPlan
 from muntin.spark.scan.worker_rows import WorkerRows
+from muntin.specs.emission import FINALLY, Emission, Emit, Every
 from muntin.specs.fill import Empty, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.resample import Instants
@@ -50,10 +52,16 @@ class Segments:
         """The plan of the segments without result columns."""
         raise NotImplementedError
 
-    def _checked_plan(self, aggregates: Sequence[str | Aggregate | SparkColumn | Column]) -> Plan:
+    def _checked_plan(
+        self,
+        aggregates: Sequence[str | Aggregate | SparkColumn | Column],
+        emission: Emission = FINALLY,
+    ) -> Plan:
         """Return the plan of some aggregates; raise if something does not suit."""
         columns = [self.column(aggregate, self.source) for aggregate in aggregates]
-        return Plan.checked(self.bare.with_columns(columns) if columns else self.bare)
+        columns = with_intervals(columns, emission.confidence)
+        plain = self.bare.with_columns(columns) if columns else self.bare
+        return Plan.checked(EarlyPlan(plain, emission) if emission.early else plain)
 
     def fill(
         self,
@@ -140,10 +148,21 @@ class Filled(AggregatedResult):
     where: str | SparkColumn | None = None
     along: SecondPlace | None = None
 
-    def plan(self, *aggregates: str | Aggregate | SparkColumn | Column) -> Plan:
+    def plan(
+        self,
+        *aggregates: str | Aggregate | SparkColumn | Column,
+        emit: Emit = "final",
+        every: Every = None,
+        confidence: float | None = None,
+    ) -> Plan:
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, or to combine."""
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
+        if Emission(emit, every, confidence).early:
+            reason = "what fills a frame or window is answered when it is complete; fragments= of "
+            raise ArgumentError(
+                "emit", emit, f"{reason}frames reports the parts of one as it grows"
+            )
         columns = [self.segments.column(aggregate, self.source) for aggregate in aggregates]
         return self._plan_of(self.fill_source(columns))
 
@@ -327,11 +346,17 @@ class Windowed(AggregatedResult, Segments):
     unfinished: Unfinished
     details: WindowDetails = field(default_factory=WindowDetails)
 
-    def plan(self, *aggregates: str | Aggregate | SparkColumn | Column) -> Plan:
+    def plan(
+        self,
+        *aggregates: str | Aggregate | SparkColumn | Column,
+        emit: Emit = "final",
+        every: Every = None,
+        confidence: float | None = None,
+    ) -> Plan:
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, refused rows."""
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
-        return self._checked_plan(aggregates)
+        return self._checked_plan(aggregates, Emission(emit, every, confidence))
 
     def rows(self, *, explode: bool = False) -> DataFrame:
         """Return every input row with ``first_wid`` and ``last_wid``, the windows it is in.

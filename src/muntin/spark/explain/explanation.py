@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import chain
 
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -16,6 +17,7 @@ from muntin.spark.exchange.messages import DATA
 from muntin.spark.exchange.routing import InputRoute, routed
 from muntin.spark.exchange.shards import PER_PARTITION, SHARDS_SETTING, shards_of
 from muntin.spark.explain.state_of_plan import state_of
+from muntin.spark.plan.early import EarlyPlan
 from muntin.spark.plan.fill import FillPlan, FillSource, StoredFramesPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.frames import FramePlan
@@ -90,6 +92,9 @@ def measure(plan: WindowPlan) -> MapSideCounts:
 
 def _lines(plan: PlanParts, measured: MapSideCounts | None) -> Iterator[Line]:
     match plan:
+        case EarlyPlan(plain=plain, emission=emission):
+            reported = f"{emission}: what is open is reported with its changes, and remembered"
+            return chain(_lines(plain, measured), [("answers", reported)])
         case TableFillPlan(filled=filled):
             return _fill(filled)
         case FillPlan():

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from muntin.operators.frames.row_by_row import AggregateRowByRow
 from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.rows.synopses import SynopsisOperator
 from muntin.operators.windows.operator import WindowOperator
 from muntin.operators.windows.sessions import SessionOperator
 from muntin.spark.explain.state_profile import BATCH, Bounded, KeptPart, StateProfile
+from muntin.spark.plan.early import EarlyPlan
 from muntin.spark.plan.fill import FillPlan, StoredFramesPlan
 from muntin.spark.plan.fill_from_table import TableFillPlan
 from muntin.spark.plan.frames import FramePlan
@@ -36,6 +39,9 @@ def state_of(plan: PlanParts) -> StateProfile:
 def state_on_streams(plan: PlanParts) -> StateProfile:
     """Return what a plan keeps if its inputs are streams."""
     match plan:
+        case EarlyPlan(plain=plain):
+            profile = state_of(plain)
+            return replace(profile, parts=(*profile.parts, "open answers that were reported"))
         case TableFillPlan(filled=filled):
             return state_of(filled)
         case InstantRowsPlan():

@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 
 from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.grouping import key_codes
+from muntin.operators.common.changes import FIRST, WITHDRAWN
+from muntin.specs.emission import CHANGE, FINAL
 
 #: The column of kept answers with the micro-batch in which a row became certain.
 CERTAIN_IN = "_certain_in"
@@ -25,16 +27,41 @@ class NewestOf:
     """Which columns of an answer are keys, and which tell newer from older, the first one first.
 
     A query that selects neither keys nor bounds has one answer: the rows of the last micro-batch in
-    which it reported any.
+    which it reported any. If rows are ``changes`` of early answers, the answer is all that is open,
+    and of each key the newest that is final.
     """
 
     keys: tuple[str, ...] = ()
     bounds: tuple[str, ...] = ()
+    changes: bool = False
 
     def of(self, rows: pa.Table) -> pa.Table:
-        """Return the newest rows of each key; the micro-batch counts before the bounds."""
+        """Return the newest rows of each key; the micro-batch counts before the bounds.
+
+        If they are changes, they are in the order in which they were made.
+        """
         if not rows.num_rows:
             return rows
+        rows = rows.combine_chunks()
+        if self.changes:
+            rows = self.applied(rows)
+            final = rows.filter(rows[FINAL])
+            still_open = rows.filter(pc.invert(rows[FINAL]))
+            return pa.concat_tables([self._newest(final) if len(final) else final, still_open])
+        return self._newest(rows)
+
+    def applied(self, changes: pa.Table) -> pa.Table:
+        """Return what changes make of an empty table: the last of each answer, if it is there."""
+        identity = [_one(changes[name]) for name in (*self.keys, *self.bounds)]
+        group, size = key_codes(identity, changes.num_rows)
+        last: Ints = np.full(size, -1, np.int64)
+        np.maximum.at(last, group, np.arange(changes.num_rows))
+        rows = changes.take(pa.array(np.sort(last[last >= 0])))
+        rows = rows.filter(pc.not_equal(rows[CHANGE], WITHDRAWN))
+        firsts = pa.repeat(pa.scalar(FIRST), rows.num_rows)
+        return rows.set_column(rows.schema.get_field_index(CHANGE), CHANGE, firsts)
+
+    def _newest(self, rows: pa.Table) -> pa.Table:
         rows = rows.combine_chunks()
         group, size = key_codes([_one(rows[name]) for name in self.keys], rows.num_rows)
         chosen: Mask = np.ones(rows.num_rows, np.bool_)
