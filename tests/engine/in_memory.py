@@ -9,7 +9,8 @@ import pyarrow as pa
 
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.protocol import MemoryState, ScopedState
-from muntin.operators.shared.network import QueryNetwork, Seed, StreamRule
+from muntin.operators.shared.beginnings import Seed
+from muntin.operators.shared.network import QueryNetwork, StreamRule
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.row_filters import by_member
 from muntin.spark.exchange.network_driver import shard_of_group

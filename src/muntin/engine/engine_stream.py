@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from muntin.engine.asking.standing import newest_answers
 from muntin.engine.commit import MemberCounts, StreamProgress, read_reports, with_complete
+from muntin.engine.filling.from_panes import Choice, PaneSource, choose, reach_of
 from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
 from muntin.engine.plan_query import PlannedQuery, with_bound
@@ -23,10 +24,12 @@ from muntin.engine.result_log import ResultLog
 from muntin.errors import EngineError
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.shared.as_json import from_json, to_json
+from muntin.operators.shared.base_panes import BasePanes
 from muntin.operators.shared.network import QueryNetwork
-from muntin.operators.shared.program import QueryProgram
+from muntin.operators.shared.program import QueryProgram, TakenPanes
 from muntin.operators.shared.single_query import SingleQuery
 from muntin.operators.shared.window_group import WindowGroup
+from muntin.operators.windows.closing import FOREVER
 from muntin.spark.api.control import wake
 from muntin.spark.columns import to_arrow
 from muntin.spark.exchange.pinned_versions import Pin, VersionFiles
@@ -49,6 +52,7 @@ class SharedPart:
 _KINDS: Mapping[type[object], str] = {
     WindowGroup: "windows over shared panes",
     SingleQuery: "an operator of its own",
+    BasePanes: "base panes",
 }
 
 
@@ -62,6 +66,7 @@ class EngineStream:
         folder: Where its versions, pins, answers and checkpoint are.
         registry: The commands and queries of the engine.
         keep: How far back along ``on`` rows are kept, in ticks; None if they are not.
+        why_rows: Why queries with a text were filled from kept rows and not from panes.
         committed: Called with the stream, the epoch and the micro-batch after answers are logged.
     """
 
@@ -77,6 +82,7 @@ class EngineStream:
     micro_batch: int = -1
     log: ResultLog | None = None
     history: History | None = None
+    why_rows: dict[str, str] = field(default_factory=dict)
     _planned: dict[str, PlannedQuery] = field(default_factory=dict)
     _read_commands: list[set[Path]] = field(default_factory=list)
     _past_logs: dict[int, ResultLog] = field(default_factory=dict)
@@ -261,6 +267,58 @@ class EngineStream:
         if self.query is not None:
             check(self.query)
 
+    # Filling
+
+    def panes_for(self, program: QueryProgram, *, whole: bool) -> Choice:
+        """Choose panes that a new query begins with; ``whole``: it answers the past as well."""
+        base = self.network.base
+        sources: list[PaneSource] = []
+        for record in self.registry.live(self.name):
+            begun = record.since is not None and record.since[1] == self.epoch
+            if begun and record.status in RUNNING:
+                own: QueryProgram = from_json(record.program).numbered(record.number)
+                donors = (record.number, *own.donors)
+                short = self._lacks_kept_rows(donors[-1], program)
+                about = record.name or record.id
+                sources.append(PaneSource(own, about, donors, short=short))
+        if base is not None:
+            # Cells of members are there as they are; those of base panes are copied.
+            sources.insert(0 if whole else len(sources), PaneSource(base, "base panes", whole=True))
+        return choose(sources, program, whole=whole)
+
+    def _lacks_kept_rows(self, number: int, program: QueryProgram) -> bool:
+        """Return whether open windows of a query have kept rows from before a member began."""
+        if self.keep is None or self.history is None:
+            return self.keep is not None
+        record, kept = self.registry.member(number), self.history.kept.batches()
+        assert record.since is not None  # it is active
+        since = record.since[0]
+        if record.start != "now" or not kept or since <= kept[0]:
+            return False
+        largest = self.history.kept.progress(since).largest_before if since in kept else FOREVER
+        reached = self.progress.reached
+        return largest is not None and (reached is None or reached - reach_of(program) < largest)
+
+    def filled_from(self, record: QueryRecord) -> list[str]:
+        """Return a line of an explanation: what a query was filled from, and why."""
+        program: QueryProgram = from_json(record.program).numbered(record.number)
+        if program.takes_base:
+            return ["  filled from: the base panes"]
+        if program.donors:
+            first = self.registry.member(program.donors[0])
+            return [f"  filled from: the panes of {first.name or first.id}"]
+        if record.start == "now":
+            return []
+        why = self.why_rows.get(record.text)
+        return ["  filled from: kept rows" + (f", because {why}" if why else "")]
+
+    def take_panes(self, record: QueryRecord, choice: Choice, *, past: bool) -> None:
+        """Let a query begin with panes that were chosen for it; ``past``: it answers them."""
+        assert choice.source is not None
+        panes = TakenPanes(record.number, choice.source.donors, past)
+        program = replace(from_json(record.program), panes=panes)
+        self.registry.set_program(record.number, to_json(program))
+
     # Committing
 
     def fill(self, record: QueryRecord) -> None:
@@ -282,6 +340,7 @@ class EngineStream:
         live = {query.number: query for query in self.registry.live(self.name)}
         for member, reason in report.failed.items():
             self._quarantine(member, reason, live)
+        self._quarantine_takers(report.failed, live)
         held = {n for n, query in live.items() if query.status == "quarantined"} | {*report.failed}
         answers = {m: t for m, t in report.answers.items() if m not in held}
         answers = newest_answers(self._with_history(answers, live), live)
@@ -342,6 +401,17 @@ class EngineStream:
             details = {"member": member, "reason": reason}
             self.registry.log(self.name, "quarantine", live[member].id, details)
 
+    def _quarantine_takers(
+        self, failed: Mapping[int, str], live: Mapping[int, QueryRecord]
+    ) -> None:
+        """Quarantine queries that were to begin with the panes of one that failed."""
+        for number, record in live.items() if failed else ():
+            if record.since is None:
+                donors = from_json(record.program).numbered(number).donors
+                for donor in set(donors) & failed.keys():
+                    reason = f"it began with the panes of a query that failed: {failed[donor]}"
+                    self._quarantine(number, reason, live)
+
     def _order(
         self, answers: Mapping[int, pa.Table], live: Mapping[int, QueryRecord]
     ) -> dict[int, tuple[str, ...]]:
@@ -375,6 +445,8 @@ class EngineStream:
         if command.kind not in ("register", "change") or command.query_id is None:
             return "nothing"
         record = self.registry.find(command.query_id)
+        if record is not None and from_json(record.program).numbered(record.number).takes_panes:
+            return "panes"
         return "rows" if record is not None and record.start != "now" else "nothing"
 
     def _with_history(

@@ -8,7 +8,7 @@ micro-batch withholds the answers of that query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,10 +23,8 @@ from muntin.kernels.ticks import to_ticks, valid_ticks
 from muntin.operators.progress.progress import ObservedRows, Punctuator
 from muntin.operators.protocol import (
     Changes,
-    ChunkKey,
     InputBatch,
     ListedState,
-    MemoryState,
     Punctuation,
     RowCounts,
     ScopedState,
@@ -34,6 +32,8 @@ from muntin.operators.protocol import (
     forget,
 )
 from muntin.operators.shared.asking.standing_answers import StandingAnswers
+from muntin.operators.shared.base_panes import BasePanes
+from muntin.operators.shared.beginnings import WITHIN, Beginnings, Seeds
 from muntin.operators.shared.predicates import WantedSets, input_predicates
 from muntin.operators.shared.program import COMPLETE, QueryProgram
 from muntin.operators.shared.query_group import Birth, QueryGroup, RoutedInput, failure
@@ -42,32 +42,18 @@ from muntin.operators.shared.single_query import SingleQuery
 from muntin.operators.shared.window_group import WindowGroup, can_share, sharing_key
 from muntin.specs.axis import Axis
 
-#: The table of the state that has, for each member, the progress of the stream when it began.
-BIRTHS = "births"
-#: Returns the state with which a query begins in a shard, from the name of its seed.
-Seeds = Callable[[str], "Seed"]
-#: Every table of a group has the name of the group and this sign before its own.
-_WITHIN = "/"
-_BIRTH_COLUMNS = pa.schema(
-    [("member", pa.int64()), ("punctuation", pa.int64()), ("largest", pa.int64())]
-)
-
-
-@dataclass(frozen=True)
-class Seed:
-    """The state with which a query begins in a shard, and when its history began."""
-
-    chunks: Mapping[ChunkKey, pa.Table]
-    birth: Birth
-
 
 @dataclass(frozen=True)
 class StreamRule:
-    """How a stream progresses: its axis, and what its punctuator reads of the rows."""
+    """How a stream progresses: its axis, and what its punctuator reads of the rows.
+
+    ``base`` has the windows whose panes are kept whatever queries there are, if any are.
+    """
 
     axis: Axis
     columns: ArrowColumns
     punctuator: Punctuator
+    base: QueryProgram | None = None
 
 
 @dataclass(frozen=True)
@@ -125,7 +111,7 @@ class QueryNetwork:
     def groups(self) -> Mapping[str, QueryGroup]:
         """The groups of the other queries, by name."""
         shared: dict[str, list[QueryProgram]] = {}
-        groups: list[QueryGroup] = []
+        groups: list[QueryGroup] = [] if self.rule.base is None else [BasePanes(self.rule.base)]
         for program in self.by_member.values():
             if can_share(program):
                 shared.setdefault(sharing_key(program), []).append(program)
@@ -183,14 +169,14 @@ class QueryNetwork:
             micro_batch: The number of the micro-batch.
         """
         now = Birth(punctuation.before, largest_before)
-        births, planted, changes = self._births(state, now, seeds)
-        changes |= self._forgotten(state)
+        begun = Beginnings.of(state, self.groups, self.by_member, now, seeds)
+        changes = {**begun.changes, **self._forgotten(state)}
         answers: dict[int, pa.Table] = {}
         counts: dict[int, Sequence[RowCounts]] = {}
-        failed: dict[int, str] = {}
+        failed: dict[int, str] = {**begun.failed}
         for group in self.groups.values():
-            within = planted.get(group.name)
-            scoped = ScopedState(within or state, group.name + _WITHIN)
+            within = begun.states.get(group.name)
+            scoped = ScopedState(within or state, group.name + WITHIN)
             batches = [
                 InputBatch(
                     arrived.get((group.name, source), ()),
@@ -200,7 +186,8 @@ class QueryNetwork:
                 for source, own in enumerate(group.inputs)
             ]
             try:
-                step = group.step(scoped, batches, births, shards)
+                planted = begun.cells.get(group.name, ())
+                step = group.step(scoped, batches, begun.births, shards, planted)
             except Exception as error:
                 failed |= dict.fromkeys(group.members, failure(error))
                 continue
@@ -208,7 +195,9 @@ class QueryNetwork:
             for member, answer in step.answers.items():
                 counts[member] = answer.counts
                 try:
-                    answers |= self._answered(member, answer.results, births[member], punctuation)
+                    results = pa.concat_tables([*begun.past.get(member, ()), answer.results])
+                    birth = begun.births[member]
+                    answers |= self._answered(member, results, birth, punctuation)
                 except Exception as error:
                     failed[member] = failure(error)
             changes |= {} if within is None else within.chunks
@@ -236,35 +225,12 @@ class QueryNetwork:
         changes = {**step.changes, **standing.changes()}
         return replace(step, answers=answers, changes=changes, chosen=chosen, made=made)
 
-    def _births(
-        self, state: State, now: Birth, seeds: Seeds | None
-    ) -> tuple[dict[int, Birth], dict[str, MemoryState], Changes]:
-        """Return when each member began, states of history, and the changes that remember it."""
-        known: dict[int, Birth] = {}
-        for bucket in state.buckets(BIRTHS):
-            for row in state.read(BIRTHS, bucket).to_pylist():
-                known[row["member"]] = Birth(row["punctuation"], row["largest"])
-        births = {member: known.get(member, now) for member in self.by_member}
-        planted = {}
-        for group in self.groups.values():
-            for member in group.members:
-                seed = self.by_member[member].seed
-                # A seed belongs to the member that it names, not to later generations.
-                if seed == str(member) and member not in known and seeds is not None:
-                    found = seeds(seed)
-                    births[member] = found.birth
-                    named = {(group.name + _WITHIN + t, b): c for (t, b), c in found.chunks.items()}
-                    planted[group.name] = MemoryState(named)
-        if births == known:
-            return births, planted, {}
-        return births, planted, {(BIRTHS, 0): births_table(births) if births else None}
-
     def _forgotten(self, state: ListedState) -> Changes:
         """Return the changes that delete the state of groups that are gone."""
         gone = [
             name
             for name in state.tables()
-            if _WITHIN in name and name.partition(_WITHIN)[0] not in self.groups
+            if WITHIN in name and name.partition(WITHIN)[0] not in self.groups
         ]
         return forget(state, *gone)
 
@@ -304,10 +270,3 @@ class QueryNetwork:
 
     def _ticks(self, results: pa.Table, name: str) -> np.ndarray:
         return to_ticks(results[name].combine_chunks(), self.rule.axis).tick
-
-
-def births_table(births: Mapping[int, Birth]) -> pa.Table:
-    """Return when members began as a table of the state."""
-    rows = [(member, birth.punctuation, birth.largest) for member, birth in births.items()]
-    arrays = [pa.array(column, pa.int64()) for column in zip(*rows, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=_BIRTH_COLUMNS)

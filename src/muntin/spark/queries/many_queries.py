@@ -18,6 +18,7 @@ from muntin.errors import EngineError
 from muntin.expressions.spark_expressions import Name
 from muntin.operators.shared.as_json import to_json
 from muntin.operators.shared.network import StreamRule
+from muntin.operators.shared.program import QueryProgram
 from muntin.spark.api.control import control
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import dataframe, named
@@ -61,12 +62,14 @@ class NetworkStream:
         carried: The columns that queries can read.
         lengths: Lengths along ``on`` that must be whole numbers of ticks, such as the grain.
         keep: Whether rows are kept.
+        base: The windows whose panes are kept whatever queries there are; None if none are.
     """
 
     source: Stream
     carried: tuple[str, ...]
     lengths: tuple[Length, ...] = ()
     keep: bool = False
+    base: QueryProgram | None = None
 
     @cached_property
     def planning(self) -> Stream:
@@ -88,7 +91,7 @@ class NetworkStream:
     def rule(self) -> str:
         """How the stream progresses, as JSON."""
         ruled = self.ruled
-        return to_json(StreamRule(ruled.axis, rule_columns(ruled), ruled.punctuator))
+        return to_json(StreamRule(ruled.axis, rule_columns(ruled), ruled.punctuator, self.base))
 
     def check(self) -> None:
         """Raise if the stream cannot be run."""
