@@ -20,6 +20,7 @@ from muntin.engine.asking.answer_modes import ABOUT, check_answer, mode_of, ttl_
 from muntin.engine.asking.ask import Asker
 from muntin.engine.engine_stream import EngineStream, SharedPart
 from muntin.engine.filling.from_panes import Choice, base_program
+from muntin.engine.filling.stream_panes import StreamPanes
 from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
 from muntin.engine.local_server import LocalServer
@@ -247,7 +248,7 @@ class Engine:
             )
             rows = start != "now" and mode != "lazy" and panes is None
             if panes is not None:
-                stream.take_panes(registration.query, panes, past=True)
+                StreamPanes(stream).take(registration.query, panes, past=True)
             elif rows:
                 self.registry.set_status(registration.query.number, "filling")
         if rows and stream.history is not None:
@@ -264,7 +265,7 @@ class Engine:
         """
         if start != "history" or mode == "lazy":
             return None
-        choice = stream.panes_for(planned.program, whole=stream.keep is not None)
+        choice = StreamPanes(stream).choose(planned.program, whole=stream.keep is not None)
         if choice.source is None:
             _check_rows(stream, planned, start, choice.reason)
             stream.why_rows[planned.text] = choice.reason
@@ -297,7 +298,7 @@ class Engine:
         keeps = stream.keep is not None and mode == "eager"
         lives = record.status != "quarantined"
         with stream.publishing, self.registry.together():
-            choice = stream.panes_for(planned.program, whole=False)
+            choice = StreamPanes(stream).choose(planned.program, whole=False, before=record)
             panes = choice.source is not None and mode != "lazy" and lives
             filled = keeps and lives and not panes
             registration = self.registry.add_generation(
@@ -309,7 +310,7 @@ class Engine:
                 staged=filled,
             )
             if panes:
-                stream.take_panes(registration.query, choice, past=False)
+                StreamPanes(stream).take(registration.query, choice, past=False)
             elif filled:
                 stream.why_rows[text] = choice.reason
                 self.registry.set_status(registration.query.number, "filling")
@@ -448,7 +449,7 @@ class Engine:
             f"  over {record.stream}: {record.text}",
             *(f"  runs as: {part.kind}{_with_others(part, name)}" for part in own),
             f"  select list: evaluated by {evaluated}",
-            *stream.filled_from(record),
+            *StreamPanes(stream).explain(record),
             f"  answers: {ABOUT[mode_of(record)]}",
         ]
         return "\n".join(lines)

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from muntin.engine.asking.standing import newest_answers
 from muntin.engine.commit import MemberCounts, StreamProgress, read_reports, with_complete
-from muntin.engine.filling.from_panes import Choice, PaneSource, choose, reach_of
 from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
 from muntin.engine.plan_query import PlannedQuery, with_bound
@@ -26,10 +25,9 @@ from muntin.kernels.ticks import from_ticks
 from muntin.operators.shared.as_json import from_json, to_json
 from muntin.operators.shared.base_panes import BasePanes
 from muntin.operators.shared.network import QueryNetwork
-from muntin.operators.shared.program import QueryProgram, TakenPanes
+from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.single_query import SingleQuery
 from muntin.operators.shared.window_group import WindowGroup
-from muntin.operators.windows.closing import FOREVER
 from muntin.spark.api.control import wake
 from muntin.spark.columns import to_arrow
 from muntin.spark.exchange.pinned_versions import Pin, VersionFiles
@@ -266,58 +264,6 @@ class EngineStream:
         """Raise if the streaming query failed."""
         if self.query is not None:
             check(self.query)
-
-    # Filling
-
-    def panes_for(self, program: QueryProgram, *, whole: bool) -> Choice:
-        """Choose panes that a new query begins with; ``whole``: it answers the past as well."""
-        base = self.network.base
-        sources: list[PaneSource] = []
-        for record in self.registry.live(self.name):
-            begun = record.since is not None and record.since[1] == self.epoch
-            if begun and record.status in RUNNING:
-                own: QueryProgram = from_json(record.program).numbered(record.number)
-                donors = (record.number, *own.donors)
-                short = self._lacks_kept_rows(donors[-1], program)
-                about = record.name or record.id
-                sources.append(PaneSource(own, about, donors, short=short))
-        if base is not None:
-            # Cells of members are there as they are; those of base panes are copied.
-            sources.insert(0 if whole else len(sources), PaneSource(base, "base panes", whole=True))
-        return choose(sources, program, whole=whole)
-
-    def _lacks_kept_rows(self, number: int, program: QueryProgram) -> bool:
-        """Return whether open windows of a query have kept rows from before a member began."""
-        if self.keep is None or self.history is None:
-            return self.keep is not None
-        record, kept = self.registry.member(number), self.history.kept.batches()
-        assert record.since is not None  # it is active
-        since = record.since[0]
-        if record.start != "now" or not kept or since <= kept[0]:
-            return False
-        largest = self.history.kept.progress(since).largest_before if since in kept else FOREVER
-        reached = self.progress.reached
-        return largest is not None and (reached is None or reached - reach_of(program) < largest)
-
-    def filled_from(self, record: QueryRecord) -> list[str]:
-        """Return a line of an explanation: what a query was filled from, and why."""
-        program: QueryProgram = from_json(record.program).numbered(record.number)
-        if program.takes_base:
-            return ["  filled from: the base panes"]
-        if program.donors:
-            first = self.registry.member(program.donors[0])
-            return [f"  filled from: the panes of {first.name or first.id}"]
-        if record.start == "now":
-            return []
-        why = self.why_rows.get(record.text)
-        return ["  filled from: kept rows" + (f", because {why}" if why else "")]
-
-    def take_panes(self, record: QueryRecord, choice: Choice, *, past: bool) -> None:
-        """Let a query begin with panes that were chosen for it; ``past``: it answers them."""
-        assert choice.source is not None
-        panes = TakenPanes(record.number, choice.source.donors, past)
-        program = replace(from_json(record.program), panes=panes)
-        self.registry.set_program(record.number, to_json(program))
 
     # Committing
 

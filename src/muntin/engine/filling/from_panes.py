@@ -95,8 +95,7 @@ def base_program(
     reach = -(-keep // slide) * slide
     keys = [_quoted(column) for column in stream.by]
     calls = _calls(carried_schema(stream), [stream.on, *stream.by])
-    select = ", ".join([*keys, "window_end", *calls])
-    text = f"SELECT {select} FROM {_quoted(name)} [TUMBLING {length}]"
+    text = f"SELECT {', '.join(calls)} FROM {_quoted(name)} [TUMBLING {length}]"
     text += f" GROUP BY {', '.join(keys)}" if keys else ""
     program = plan_query(text, {name: (stream, axis)}).program
     operator = program.operator
@@ -111,7 +110,7 @@ def _calls(schema: pa.Schema, left_out: Sequence[str]) -> list[str]:
         numeric = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
         if column.name not in left_out and (numeric or pa.types.is_decimal(column.type)):
             calls += [f"{function}({_quoted(column.name)})" for function in _NUMERIC]
-    return [f"{call} AS c{place}" for place, call in enumerate(calls)]
+    return [f"{call} AS `base {place}`" for place, call in enumerate(calls)]
 
 
 def _quoted(name: str) -> str:

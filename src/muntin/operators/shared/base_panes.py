@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from muntin.errors import EngineError
 from muntin.kernels.arrays import NEVER, Ints
 from muntin.operators.common.buckets import BucketedTable
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation, State, forget, ints
@@ -169,7 +170,7 @@ class BasePanes:
             batch = InputBatch([arrived], Punctuation(before, after, None))
             step = windows.step(own, batch)
             if step.failed:
-                raise ArithmeticError(step.failed[number])
+                raise EngineError(f"over history it raises {step.failed[number]}")
             own.apply(step.changes)
             results.append(step.answers[number].results)
             before = after

@@ -139,6 +139,8 @@ class QueryNetwork:
             try:
                 parts += [(group.name, routed) for routed in group.route(rows, wanted)]
             except Exception as error:  # whatever a query raises stops that query only
+                if not group.members:  # base panes without some rows would fill queries wrongly
+                    raise
                 failed |= dict.fromkeys(group.members, failure(error))
         answers = list(self.filters.choose(rows))
         return RoutedRows(observed, progress, parts, answers, failed)
@@ -189,6 +191,8 @@ class QueryNetwork:
                 planted = begun.cells.get(group.name, ())
                 step = group.step(scoped, batches, begun.births, shards, planted)
             except Exception as error:
+                if not group.members:  # base panes without some rows would fill queries wrongly
+                    raise
                 failed |= dict.fromkeys(group.members, failure(error))
                 continue
             failed |= step.failed
