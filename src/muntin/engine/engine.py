@@ -19,7 +19,7 @@ import pyarrow as pa
 from muntin.engine.asking.answer_modes import ABOUT, check_answer, mode_of, ttl_seconds
 from muntin.engine.asking.ask import Asker
 from muntin.engine.engine_stream import EngineStream, SharedPart
-from muntin.engine.filling.from_panes import Choice, base_program
+from muntin.engine.filling.from_panes import PaneChoice, base_program
 from muntin.engine.filling.stream_panes import StreamPanes
 from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
@@ -258,7 +258,7 @@ class Engine:
 
     def _panes(
         self, stream: EngineStream, planned: PlannedQuery, start: str, mode: AnswerMode
-    ) -> Choice | None:
+    ) -> PaneChoice | None:
         """Return the panes with which a query begins; None if it has other rows of the past.
 
         Raises if it asks for a past that nobody has.

@@ -43,7 +43,7 @@ class PaneSource:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PaneChoice:
     """The panes that a query is filled from, or None, and why not from the others."""
 
     source: PaneSource | None
@@ -62,7 +62,7 @@ class Choice:
 _REASONS = 3
 
 
-def choose(sources: Iterable[PaneSource], wanted: QueryProgram, *, whole: bool) -> Choice:
+def choose(sources: Iterable[PaneSource], wanted: QueryProgram, *, whole: bool) -> PaneChoice:
     """Choose panes for a query; ``whole`` asks for answers of windows that closed before, too."""
     lacks: dict[str, str] = {}
     for source in sources:
@@ -72,9 +72,9 @@ def choose(sources: Iterable[PaneSource], wanted: QueryProgram, *, whole: bool) 
         if missing is None and source.short:
             missing = "rows that are kept"
         if missing is None:
-            return Choice(source, lacks)
+            return PaneChoice(source, lacks)
         lacks[source.about] = missing
-    return Choice(None, lacks)
+    return PaneChoice(None, lacks)
 
 
 def reach_of(program: QueryProgram) -> int:

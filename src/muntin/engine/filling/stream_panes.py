@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from muntin.engine.engine_stream import EngineStream
-from muntin.engine.filling.from_panes import Choice, PaneSource, choose, reach_of
+from muntin.engine.filling.from_panes import PaneChoice, PaneSource, choose, reach_of
 from muntin.engine.registry_records import RUNNING, QueryRecord
 from muntin.operators.shared.as_json import from_json, to_json
 from muntin.operators.shared.program import QueryProgram, TakenPanes
@@ -24,7 +24,7 @@ class StreamPanes:
 
     def choose(
         self, program: QueryProgram, *, whole: bool, before: QueryRecord | None = None
-    ) -> Choice:
+    ) -> PaneChoice:
         """Choose panes that a new query begins with.
 
         Args:
@@ -79,7 +79,7 @@ class StreamPanes:
         why = self.stream.why_rows.get(record.text)
         return ["  filled from: kept rows" + (f", because {why}" if why else "")]
 
-    def take(self, record: QueryRecord, choice: Choice, *, past: bool) -> None:
+    def take(self, record: QueryRecord, choice: PaneChoice, *, past: bool) -> None:
         """Let a query begin with panes that were chosen for it; ``past``: it answers them."""
         assert choice.source is not None
         panes = TakenPanes(record.number, choice.source.donors, past)
