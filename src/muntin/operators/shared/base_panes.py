@@ -37,8 +37,9 @@ from muntin.operators.shared.window_group import WindowGroup, edges_of
 #: The number under which the birth of the base panes is kept; no member has it.
 BASE = 0
 _PANES = "panes"
-#: What is kept has about this many chunks.
-_CHUNKS = 64
+#: A chunk has so many panes of each key. It must not depend on how far back panes are kept, which
+#: may change from start to start.
+_CHUNK_PANES = 64
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class BasePanes:
         now = batch.punctuation
         if now.ended:
             return GroupStep({}, forget(state, _PANES))
-        size = max(1, self._keep // _CHUNKS)
+        size = self._grain * _CHUNK_PANES
         first = -(2**62) if now.after is None else (now.after - self._keep) // size
         cells = self._with_lag(self._layout.merged(batch.partials).table, now.before)
         touched = np.unique(ints(cells["pane"]) // size)
