@@ -67,7 +67,7 @@ def panes(spark: SparkSession) -> Panes:
         programs[window, selected, where] = plan_query(text, declared).program
     bases = {
         keep: from_json(
-            to_json(base_program("s", stream.planning, stream.axis, keep * SECOND, "1 second"))
+            to_json(base_program("s", stream.planning, stream.axis, keep * SECOND, "100 milliseconds"))
         )
         for keep in (12, 300)
     }
