@@ -35,6 +35,8 @@ SELECTED = (
     "median(speed) AS a",
 )
 SECOND = 1_000_000
+#: Base panes are in several chunks.
+GRAIN = "100 milliseconds"
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def panes(spark: SparkSession) -> Panes:
         programs[window, selected, where] = plan_query(text, declared).program
     bases = {
         keep: from_json(
-            to_json(base_program("s", stream.planning, stream.axis, keep * SECOND, "100 milliseconds"))
+            to_json(base_program("s", stream.planning, stream.axis, keep * SECOND, GRAIN))
         )
         for keep in (12, 300)
     }
