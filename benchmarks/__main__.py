@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.cold import short_questions
-from benchmarks.engine import asking, on_spark, predicates, result_log
+from benchmarks.engine import asking, filling, on_spark, predicates, result_log
 from benchmarks.engines import in_one_process
 from benchmarks.frames import (
     figure10,
@@ -39,6 +39,7 @@ BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "asof": asof.run,
     "engine": on_spark.run,
     "engines": in_one_process.run,
+    "filling": filling.run,
     "batch_overlap": batch_overlap.run,
     "by_tuple": by_tuple.run,
     "correlated": correlated.run,

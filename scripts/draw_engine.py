@@ -122,7 +122,7 @@ def cut() -> str:
         canvas.text(x + 33, 136, "kept rows" if kept else "live", size=11, anchor="middle")
     canvas.line((515, 46), (515, 176), RED, 2, dashed=True)
     canvas.text(
-        140, 190, "run in the driver, one by one: answers of the past and the state, the seed"
+        140, 190, "run in the driver, in order: answers of the past and the state, the seed"
     )
     canvas.text(525, 172, "the cut: micro-batch 7 begins with the seed", fill=RED)
     canvas.text(

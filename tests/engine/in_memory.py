@@ -10,7 +10,8 @@ import pyarrow as pa
 from muntin.engine.commit import of_all_shards
 from muntin.operators.progress.progress import Progress, ProgressMessages
 from muntin.operators.protocol import MemoryState, ScopedState
-from muntin.operators.shared.network import InputProgress, QueryNetwork, Seed, StreamRule
+from muntin.operators.shared.beginnings import Seed
+from muntin.operators.shared.network import InputProgress, QueryNetwork, StreamRule
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.row_filters import by_member
 from muntin.spark.exchange.network_driver import shard_of_group

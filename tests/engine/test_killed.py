@@ -42,8 +42,10 @@ def test_a_killed_engine_goes_on_exactly(
             assert answers["micro_batch"].to_pylist() == sorted(answers["micro_batch"].to_pylist())
         expected = plain(engine["windows"].results())
         for stop in stops:
-            late = engine[f"late {stop.split(':')[0]}"]
-            assert (late.status, late.generation) == ("active", 1)
-            assert plain(late.results()) == expected, stop
+            for kind, filled in (("late", "kept rows"), ("paned", "the base panes")):
+                late = engine[f"{kind} {stop.split(':')[0]}"]
+                assert (late.status, late.generation) == ("active", 1)
+                assert f"filled from: {filled}" in late.explain()
+                assert plain(late.results()) == expected, (kind, stop)
         active = [record.since for record in engine.queries()]
     assert None not in active

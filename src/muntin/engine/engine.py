@@ -23,6 +23,8 @@ from muntin.engine.asking.past import ask_history
 from muntin.engine.costs.engine_costs import EngineCosts
 from muntin.engine.costs.state_estimate import expected_sizes
 from muntin.engine.engine_stream import EngineStream
+from muntin.engine.filling.from_panes import PaneChoice, base_program
+from muntin.engine.filling.stream_panes import StreamPanes
 from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
 from muntin.engine.local_server import LocalServer
@@ -47,6 +49,7 @@ from muntin.engine.sinks.targets import open_target, session_zone
 from muntin.engine.sql import STATEMENT, run_statements
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import to_json
+from muntin.operators.shared.program import AnswerMode
 from muntin.parser.parse import parse_query
 from muntin.parser.query import check_continuous
 from muntin.parser.statements import Query
@@ -160,8 +163,13 @@ class Engine(EngineCosts):
                 the stream, once.
             keep: How far back along ``on`` rows are kept, such as ``"2 hours"``, so that queries
                 can start with history; none are kept by default.
-            grain: A length along ``on`` that must be a whole number of its smallest units, so that
-                decimals are fine enough for later queries.
+            grain: A length along ``on``, such as ``"10 seconds"``. Together with ``keep``, the
+                stream keeps base panes of this length whatever queries there are, with the number
+                of rows and the sum, average, least, greatest value and number of values of each
+                numeric column, for its ``by``. A query over all rows with these aggregates and
+                keys, whose windows begin and end on edges of the grain, starts with history at
+                once. It must be a whole number of the smallest units of ``on``, so that decimals
+                are fine enough for later queries.
             retain: For how long answers can be read, such as ``"7 days"``: those of live queries
                 after they were written, those of dropped queries after the drop. By default for
                 ever, and for a day after the drop. A sink that is late holds back its query's.
@@ -192,6 +200,9 @@ class Engine(EngineCosts):
                 "are not kept yet: history replays one input; queries over it start with 'now'",
             )
         _check_history(keep, first.source)
+        if grain is not None and reach is not None:
+            base = base_program(name, network.planning, network.axis, reach, grain)
+            network = replace(network, base=base)
         identity = {**network.identity, "grain": str(grain or "none")}
         known = self.registry.streams().get(name)
         if known is None:
@@ -261,8 +272,11 @@ class Engine(EngineCosts):
         Args:
             name: Its name, unique among live queries.
             text: A SELECT over a stream of the engine, or over a query that only chooses rows.
-            start: ``"now"``: rows of the micro-batches from now on count. ``"history"``: the kept
-                rows count too, and are answered first. A value of ``on``: kept rows from it on.
+            start: ``"now"``: rows of the micro-batches from now on count. ``"history"``: what the
+                stream keeps counts too, and is answered first. It is filled from base panes at
+                once if these have all that it wants, else from kept rows. If the stream keeps
+                nothing, it begins with the panes of another query that have the same rows.
+                A value of ``on``: kept rows from it on.
             until: A value of ``on``: rows at or after it do not count, and the query ends when the
                 punctuation has passed it.
             owner: Whose query it is.
@@ -290,12 +304,16 @@ class Engine(EngineCosts):
             self.deliveries.check(call, name)
         if stream.progress.ended:
             raise EngineError(f"the stream {stream.name} has ended, so nothing could answer")
-        if start != "now":
-            planned = _with_history(stream, planned, start)
+        if start not in ("now", "history"):
+            _check_rows(stream, planned, start)
+            planned = replace(planned, program=stream.beginning(planned.program, start))
         mode = check_answer(answer, stream, planned, start, into)
         self._check_memory(stream, replace(planned.program, answer=mode), name)
+        if start != "now" and planned.program.prepared:
+            _check_rows(stream, planned, start)
         program = stream.prepare(planned.program)
-        with stream.publishing:
+        with stream.publishing, self.registry.together():
+            panes = self._panes(stream, planned, start, mode)
             registration = self.registry.add(
                 stream.name,
                 name,
@@ -311,10 +329,31 @@ class Engine(EngineCosts):
                 every=None if every is None else str(every),
                 sinks=sinks,
             )
-            if start != "now" and mode != "lazy":
-                self._fill(stream, registration.query)
+            rows = start != "now" and mode != "lazy" and panes is None
+            if panes is not None:
+                StreamPanes(stream).take(registration.query, panes, past=True)
+            elif rows:
+                self.registry.set_status(registration.query.number, "filling")
+        if rows and stream.history is not None:
+            stream.fill(registration.query)
         self._commanded(stream)
         return QueryHandle(self, registration.query.id, registration.seq)
+
+    def _panes(
+        self, stream: EngineStream, planned: PlannedQuery, start: str, mode: AnswerMode
+    ) -> PaneChoice | None:
+        """Return the panes with which a query begins; None if it has other rows of the past.
+
+        Raises if it asks for a past that nobody has.
+        """
+        if start != "history" or mode == "lazy":
+            return None
+        choice = StreamPanes(stream).choose(planned.program, whole=stream.keep is not None)
+        if choice.source is None:
+            _check_rows(stream, planned, start, choice.reason)
+            stream.why_rows[planned.text] = choice.reason
+            return None
+        return choice
 
     def _fill(self, stream: EngineStream, record: QueryRecord) -> None:
         """Let a query see the kept rows before it is in force."""
@@ -325,7 +364,8 @@ class Engine(EngineCosts):
     def change(self, name: str, text: str, *, until: object = None) -> QueryHandle:
         """Let another query take the place of one, as its next generation.
 
-        If the stream keeps rows, the next generation is filled from them before it takes over.
+        The next generation is filled from panes of the stream, if these have all that it wants.
+        Else, if the stream keeps rows, it is filled from them before it takes over.
         """
         record = self.registry.get(name)
         ends = until if until is not None else record.until
@@ -344,19 +384,27 @@ class Engine(EngineCosts):
             stream, replace(planned.program, answer=mode), name, replaced=record.number
         )
         keeps = stream.keep is not None and mode == "eager" and not planned.program.prepared
-        filled = keeps and record.status != "quarantined"
+        lives = record.status != "quarantined"
         program = stream.prepare(planned.program)
-        with stream.publishing:
+        with stream.publishing, self.registry.together():
+            choice = StreamPanes(stream).choose(planned.program, whole=False, before=record)
+            panes = choice.source is not None and mode != "lazy" and lives
+            filled = keeps and lives and not panes
             registration = self.registry.add_generation(
                 record.id,
                 text,
                 to_json(with_mode(program, mode, answer)),
-                start="history" if filled else "now",
+                start="history" if filled or panes else "now",
                 until=None if until is None else str(until),
                 staged=filled,
             )
-            if filled:
-                self._fill(stream, registration.query)
+            if panes:
+                StreamPanes(stream).take(registration.query, choice, past=False)
+            elif filled:
+                stream.why_rows[text] = choice.reason
+                self.registry.set_status(registration.query.number, "filling")
+        if filled and stream.history is not None:
+            stream.fill(registration.query)
         self._commanded(stream)
         return QueryHandle(self, record.id, registration.seq)
 
@@ -723,12 +771,13 @@ def _check_history(keep: object, source: Stream) -> None:
         )
 
 
-def _with_history(stream: EngineStream, planned: PlannedQuery, start: str) -> PlannedQuery:
-    """Return a query that begins with kept rows; raise if there cannot be any."""
+def _check_rows(
+    stream: EngineStream, planned: PlannedQuery, start: str, why: str | None = None
+) -> None:
+    """Raise if a query cannot begin with kept rows; ``why`` no panes fill it."""
     if stream.keep is None:
-        raise ArgumentError(
-            "start", start, f"{stream.name} keeps no rows; declare it with keep='2 hours'"
-        )
+        reason = f"{stream.name} keeps no rows; declare it with keep='2 hours'"
+        raise ArgumentError("start", start, reason if why is None else f"{reason} ({why})")
     if planned.finish is not None:
         raise ArgumentError(
             "start", start, f"Spark evaluates its select list, because {planned.why_spark}"
@@ -737,9 +786,6 @@ def _with_history(stream: EngineStream, planned: PlannedQuery, start: str) -> Pl
         raise ArgumentError(
             "start", start, f"kept rows lack what Spark prepares for it: {_prepared_of(planned)}"
         )
-    if start == "history":
-        return planned
-    return replace(planned, program=stream.beginning(planned.program, start))
 
 
 def _prepared_of(planned: PlannedQuery) -> str:

@@ -50,6 +50,7 @@ from muntin.engine.sinks.delivery_ledger import LogPosition
 from muntin.errors import EngineError, MuntinError
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.shared.as_json import from_json, to_json
+from muntin.operators.shared.base_panes import BasePanes
 from muntin.operators.shared.costs.meter import CHOSEN_ROWS
 from muntin.operators.shared.network import QueryNetwork
 from muntin.operators.shared.program import QueryProgram
@@ -70,6 +71,7 @@ _KEPT_BATCHES = 100
 _KINDS: Mapping[type[object], str] = {
     WindowGroup: "windows over shared panes",
     SingleQuery: "an operator of its own",
+    BasePanes: "base panes",
 }
 
 
@@ -84,6 +86,7 @@ class EngineStream:
         registry: The commands and queries of the engine.
         keep: How far back along ``on`` rows are kept, in ticks; None if they are not.
         sizes: What is expected of it, for estimates of state.
+        why_rows: Why queries with a text were filled from kept rows and not from panes.
         committed: Called with the stream, the epoch and the micro-batch after answers are logged.
         retain: For how many seconds answers can be read; None for ever.
         delivered_to: Returns what the sinks of the stream's queries are to get next.
@@ -108,6 +111,7 @@ class EngineStream:
     micro_batch: int = -1
     log: ResultLog | None = None
     history: History | None = None
+    why_rows: dict[str, str] = field(default_factory=dict)
     _planned: dict[str, PlannedQuery] = field(default_factory=dict)
     _plans: dict[int, PlannedQuery] = field(default_factory=dict)
     _views: dict[tuple[str, str], SimilarQueries] = field(default_factory=dict)
@@ -476,6 +480,7 @@ class EngineStream:
         live = {query.number: query for query in self.registry.live(self.name)}
         for member, reason in report.failed.items():
             self._quarantine(member, reason, live)
+        self._quarantine_takers(report.failed, live)
         held = {n for n, query in live.items() if query.status == "quarantined"} | {*report.failed}
         held |= self.prepared.withheld
         answers = {m: t for m, t in report.answers.items() if m not in held}
@@ -549,6 +554,17 @@ class EngineStream:
             details = {"member": member, "reason": reason}
             self.registry.log(self.name, "quarantine", live[member].id, details)
 
+    def _quarantine_takers(
+        self, failed: Mapping[int, str], live: Mapping[int, QueryRecord]
+    ) -> None:
+        """Quarantine queries that were to begin with the panes of one that failed."""
+        for number, record in live.items() if failed else ():
+            if record.since is None:
+                donors = from_json(record.program).numbered(number).donors
+                for donor in set(donors) & failed.keys():
+                    reason = f"it began with the panes of a query that failed: {failed[donor]}"
+                    self._quarantine(number, reason, live)
+
     def _order(
         self, answers: Mapping[int, pa.Table], live: Mapping[int, QueryRecord]
     ) -> dict[int, tuple[str, ...]]:
@@ -590,6 +606,8 @@ class EngineStream:
         if command.kind not in ("register", "change") or command.query_id is None:
             return "nothing"
         record = self.registry.find(command.query_id)
+        if record is not None and from_json(record.program).numbered(record.number).takes_panes:
+            return "panes"
         return "rows" if record is not None and record.start != "now" else "nothing"
 
     def _with_history(

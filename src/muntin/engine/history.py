@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -27,8 +27,8 @@ from muntin.spark.exchange.whole_files import written_whole
 
 #: A query is close if this many kept micro-batches are left, which the commit then runs itself.
 _CLOSE = 2
-#: How many micro-batches are run before the thread looks up, and how long it then rests.
-_SLICE, _REST = 8, 0.01
+#: How long the thread rests after a step, in seconds, so that the stream goes on.
+_REST = 0.01
 
 
 @dataclass
@@ -54,6 +54,7 @@ class History:
     _thread: threading.Thread | None = None
     _stopped: bool = False
     _readers: int = 0
+    _busy: int | None = None
 
     def begin(
         self, number: int, program: QueryProgram, cut: int | None, *, silent: bool = False
@@ -106,7 +107,11 @@ class History:
         """
         with self._lock:
             self._start_waiting()
-            close = [n for n, run in self.runs.items() if run.behind(micro_batch) <= _CLOSE + 1]
+            close = [
+                number
+                for number, run in self.runs.items()
+                if number != self._busy and run.behind(micro_batch) <= _CLOSE + 1
+            ]
             begun = []
             for number in close:
                 run = self.runs.pop(number)
@@ -119,7 +124,7 @@ class History:
                 if run.answers:
                     with written_whole(_answers_path(self.folder, number)) as unfinished:
                         unfinished.write_bytes(encode(pa.concat_tables(run.answers)))
-                begun.append((number, replace(run.program, seed=str(number))))
+                begun.append((number, run.begun))
         return begun
 
     def take_failed(self) -> dict[int, str]:
@@ -156,12 +161,17 @@ class History:
         with self._lock:
             if number not in self.runs:
                 return
-            try:
-                if run.behind(newest) > _CLOSE:
-                    run.advance(newest, _SLICE)
-            except Exception as error:
+            # A commit does not wait for this step: it leaves the run alone.
+            self._busy = number
+        try:
+            if run.behind(newest) > _CLOSE:
+                run.advance(newest, 1)
+        except Exception as error:
+            with self._lock:
                 self.failed[number] = f"{type(error).__name__}: {error}"
                 del self.runs[number]
+        finally:
+            self._busy = None
         if number in self.failed or run.behind(newest) <= _CLOSE:
             self.awake()
             time.sleep(_REST * 10)

@@ -1,24 +1,30 @@
 """Running a new query over kept rows, as if it had been there when they came.
 
 The run makes the answers of the past and the state in which the query goes on: its seed. It steps
-through the kept micro-batches one by one, so every kind of query is filled exactly.
+through the kept micro-batches in order, so every kind of query is filled exactly.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from muntin.engine.kept_rows import HistoryRows
+from muntin.engine.kept_rows import HistoryRows, KeptProgress
 from muntin.errors import EngineError
+from muntin.kernels.ticks import valid_ticks
 from muntin.operators.protocol import ChunkKey, MemoryState
-from muntin.operators.shared.network import BIRTHS, QueryNetwork, StreamRule, births_table
+from muntin.operators.shared.beginnings import BIRTHS, WITHIN, births_table
+from muntin.operators.shared.network import QueryNetwork, StreamRule
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.query_group import Birth
 from muntin.operators.shared.row_filters import by_member
+from muntin.operators.shared.window_group import can_share
 from muntin.spark.exchange.network_driver import split_by_group
+
+#: Micro-batches that are run together have at most so many rows.
+_ROWS = 200_000
 
 
 @dataclass
@@ -42,27 +48,60 @@ class HistoryRun:
 
     def __post_init__(self) -> None:
         self.states = [MemoryState() for _ in range(self.shards)]
-        # A seed is the state of one query, which shares nothing.
+        # History is that of one query; what it leaves is shared if the query can share it.
         paused = self.program.paused or self.silent
-        alone = replace(self.program, seed=str(self.program.member), paused=paused)
-        self.network = QueryNetwork(self.rule, (alone,))
+        alone = replace(self.program, seed=None, cells=None, panes=None, paused=paused)
+        self.network = QueryNetwork(replace(self.rule, base=None), (alone,))
 
     def advance(self, upto: int, most: int | None = None) -> None:
-        """Run the kept micro-batches up to one, at most so many of them."""
+        """Run the kept micro-batches up to one, in at most so many steps."""
         due = [number for number in self.kept.batches(self.done) if number <= upto]
-        for number in due if most is None else due[:most]:
-            self._step(number)
-            self.done = number
+        steps = 0
+        while due and (most is None or steps < most):
+            rows, progress, count = self._together(due)
+            self._step(rows, progress)
+            self.done = due[count - 1]
+            due, steps = due[count:], steps + 1
+
+    def _together(self, due: Sequence[int]) -> tuple[pa.Table, KeptProgress, int]:
+        """Return the rows of the first micro-batches that are due, which are run in one step.
+
+        How rows are split makes no difference if none of them is late. So micro-batches are run
+        together up to one with a row below the punctuation before it. Early answers are those of
+        every micro-batch, so theirs are run one by one.
+        """
+        progress = self.kept.progress(due[0])
+        tables = [self.kept.read(due[0])]
+        rows = tables[0].num_rows
+        following_ones = () if self.program.newest.changes else due[1:]
+        for number in following_ones:
+            following = self.kept.progress(number)
+            rows += following.rows
+            if progress.ended or progress.over or following.over or rows > _ROWS:
+                break
+            table = self.kept.read(number)
+            if self._has_late(table, following.before):
+                break
+            tables.append(table)
+            progress = replace(
+                progress, after=following.after, largest=following.largest, ended=following.ended
+            )
+        return pa.concat_tables(tables), progress, len(tables)
+
+    def _has_late(self, rows: pa.Table, before: int | None) -> bool:
+        if before is None or not rows.num_rows:
+            return False
+        ticks = valid_ticks(self.rule.columns.evaluate(rows)["on"], self.rule.axis)
+        return bool(len(ticks) and ticks.min() < before)
 
     def behind(self, upto: int) -> int:
         """Return how many kept micro-batches up to one are still to be run."""
         return sum(number <= upto for number in self.kept.batches(self.done))
 
-    def _step(self, number: int) -> None:
-        progress = self.kept.progress(number)
+    def _step(self, rows: pa.Table, progress: KeptProgress) -> None:
         if self.birth is None:
             self._begin(Birth(progress.before, progress.largest_before))
-        routed = self.network.route(self.kept.read(number))
+        routed = self.network.route(rows)
         self._check(routed.failed)
         self.answers += [own for table in routed.answers for _, own in by_member(table)]
         arrived: list[dict[tuple[str, int], list[pa.Table]]] = [{} for _ in self.states]
@@ -92,9 +131,16 @@ class HistoryRun:
         for reason in failed.values():
             raise EngineError(f"over history it raises {reason}")
 
+    @property
+    def begun(self) -> QueryProgram:
+        """The program with which the query goes on from its seed."""
+        name = str(self.program.member)
+        cells = can_share(replace(self.program, seed=None))
+        return replace(self.program, seed=None if cells else name, cells=name if cells else None)
+
     def seed(self) -> list[dict[ChunkKey, pa.Table]]:
         """Return the state in which the query goes on, for each shard."""
-        prefix = f"q{self.program.member}/"
+        prefix = "".join(self.network.groups) + WITHIN
         return [
             {
                 (table.removeprefix(prefix), bucket): chunk

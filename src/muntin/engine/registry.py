@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -56,6 +57,12 @@ class Registry(QueryTable):
     def close(self) -> None:
         """Close the file; what was logged stays."""
         self._database.close()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Let several changes be one: all of them are on disk after the block, or none."""
+        with self._database.transaction():
+            yield
 
     # Commands
 

@@ -22,6 +22,7 @@ from muntin.engine.costs.tap_handle import (
 )
 from muntin.engine.costs.would_add import Addition, addition
 from muntin.engine.engine_stream import EngineStream
+from muntin.engine.filling.stream_panes import StreamPanes
 from muntin.engine.planning.early_queries import emission_of
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import TAP, QueryRecord
@@ -213,6 +214,7 @@ class EngineCosts:
                 *(f"  runs as: {part.kind}{_with_others(part, name)}" for part in own),
                 *([f"  prepared by Spark: {columns}"] if columns else []),
                 f"  select list: evaluated by {evaluated}",
+                *StreamPanes(stream).explain(record),
                 f"  answers: {about_answers(record)}",
                 *([f"  reported: {emission_of(record)}"] if record.emit == "early" else []),
                 f"  cost: {in_words(stream.cost(record))}",

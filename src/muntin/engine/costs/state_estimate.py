@@ -8,11 +8,12 @@ beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from muntin.errors import ArgumentError
+from muntin.operators.shared.base_panes import BasePanes
 from muntin.operators.shared.network import QueryNetwork
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.query_group import QueryGroup
@@ -112,6 +113,8 @@ def _of_group(group: QueryGroup, sizes: ExpectedSizes) -> PartEstimate:
     match group:
         case WindowGroup():
             return _of_shared(group, sizes)
+        case BasePanes(windows=windows):
+            return replace(_of_shared(windows, sizes), kind="base panes")
         case SingleQuery(program=program):
             return _of_single(program, sizes)
     raise AssertionError(group)

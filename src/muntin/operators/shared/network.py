@@ -8,7 +8,7 @@ micro-batch withholds the answers of that query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -23,10 +23,8 @@ from muntin.kernels.ticks import valid_ticks
 from muntin.operators.progress.progress import ObservedRows, Punctuator
 from muntin.operators.protocol import (
     Changes,
-    ChunkKey,
     InputBatch,
     ListedState,
-    MemoryState,
     Punctuation,
     RowCounts,
     ScopedState,
@@ -34,6 +32,8 @@ from muntin.operators.protocol import (
     forget,
 )
 from muntin.operators.shared.asking.standing_answers import StandingAnswers
+from muntin.operators.shared.base_panes import BASE, BasePanes
+from muntin.operators.shared.beginnings import WITHIN, Beginnings, Seeds
 from muntin.operators.shared.costs.meter import CHOSEN_ROWS, NO_METER, READING, Meter
 from muntin.operators.shared.predicates import WantedSets, input_predicates
 from muntin.operators.shared.program import COMPLETE, QueryProgram
@@ -46,37 +46,21 @@ from muntin.operators.shared.window_group import WindowGroup, can_share, sharing
 from muntin.specs.axis import Axis
 from muntin.specs.emission import FINAL
 
-#: The table of the state that has, for each member, the progress of the stream when it began.
-BIRTHS = "births"
-#: Returns the state with which a query begins in a shard, from the name of its seed.
-Seeds = Callable[[str], "Seed"]
-#: Every table of a group has the name of the group and this sign before its own.
-_WITHIN = "/"
-_BIRTH_COLUMNS = pa.schema(
-    [("member", pa.int64()), ("punctuation", pa.int64()), ("largest", pa.int64())]
-)
-
-
-@dataclass(frozen=True)
-class Seed:
-    """The state with which a query begins in a shard, and when its history began."""
-
-    chunks: Mapping[ChunkKey, pa.Table]
-    birth: Birth
-
 
 @dataclass(frozen=True)
 class StreamRule:
     """How a stream progresses: its axis, and what its punctuator reads of the rows.
 
     A stream with several inputs has the rules of the ``others`` after that of its first input. They
-    all have one axis.
+    all have one axis. ``base`` has the windows whose panes are kept whatever queries there are, if
+    any are.
     """
 
     axis: Axis
     columns: ArrowColumns
     punctuator: Punctuator
     others: tuple[StreamRule, ...] = ()
+    base: QueryProgram | None = None
 
     @property
     def inputs(self) -> tuple[StreamRule, ...]:
@@ -178,7 +162,7 @@ class QueryNetwork:
     def groups(self) -> Mapping[str, QueryGroup]:
         """The groups of the other queries, by name."""
         shared: dict[str, list[QueryProgram]] = {}
-        groups: list[QueryGroup] = []
+        groups: list[QueryGroup] = [] if self.rule.base is None else [BasePanes(self.rule.base)]
         for program in self.by_member.values():
             if can_share(program):
                 shared.setdefault(sharing_key(program), []).append(program)
@@ -195,7 +179,8 @@ class QueryNetwork:
     def _readers_of(self, of: int) -> list[RowReaders]:
         """Return the queries that read an input of the stream, or views of it."""
         reading = [program for program in self.by_member.values() if of in program.reads]
-        views = {repr(program.view): program.view for program in reading}
+        views: dict[str, ViewRows | None] = {repr(None): None}  # base panes read every row
+        views |= {repr(program.view): program.view for program in reading}
         places = {key: place for place, key in enumerate(views)}
         chosen: list[list[QueryProgram]] = [[] for _ in views]
         groups: list[list[QueryGroup]] = [[] for _ in views]
@@ -204,7 +189,8 @@ class QueryNetwork:
                 chosen[places[repr(program.view)]].append(program)
         for group in self.groups.values():
             if of in {own.of for own in group.inputs}:
-                groups[places[repr(self.by_member[group.members[0]].view)]].append(group)
+                view = self.by_member[group.members[0]].view if group.members else None
+                groups[places[repr(view)]].append(group)
         return [
             RowReaders(of, view, RowFilters(tuple(own_chosen)), tuple(own_groups))
             for view, own_chosen, own_groups in zip(views.values(), chosen, groups, strict=True)
@@ -238,6 +224,8 @@ class QueryNetwork:
                     with meter.work(group.name):
                         parts += [(group.name, routed) for routed in group.route(read, wanted, of)]
                 except Exception as error:  # whatever a query raises stops that query only
+                    if not group.members:  # base panes without some rows would fill queries wrongly
+                        raise
                     failed |= dict.fromkeys(group.members, failure(error))
         return RoutedRows(observed, progress, parts, answers, failed)
 
@@ -271,14 +259,17 @@ class QueryNetwork:
             meter: Measures how long the groups work.
         """
         progress = (InputProgress(punctuation, largest_before), *others)
-        births, planted, changes = self._births(state, progress, seeds)
-        changes |= self._forgotten(state)
+        now = {m: _born([progress[of] for of in p.reads]) for m, p in self.by_member.items()}
+        if self.rule.base is not None:
+            now[BASE] = _born(progress[:1])
+        begun = Beginnings.of(state, self.groups, self.by_member, now, seeds)
+        changes = {**begun.changes, **self._forgotten(state)}
         answers: dict[int, pa.Table] = {}
         counts: dict[int, Sequence[RowCounts]] = {}
-        failed: dict[int, str] = {}
+        failed: dict[int, str] = {**begun.failed}
         for group in self.groups.values():
-            within = planted.get(group.name)
-            scoped = ScopedState(within or state, group.name + _WITHIN)
+            within = begun.states.get(group.name)
+            scoped = ScopedState(within or state, group.name + WITHIN)
             batches = [
                 InputBatch(
                     arrived.get((group.name, source), ()),
@@ -288,16 +279,21 @@ class QueryNetwork:
                 for source, own in enumerate(group.inputs)
             ]
             try:
+                planted = begun.cells.get(group.name, ())
                 with meter.work(group.name):
-                    step = group.step(scoped, batches, births, shards)
+                    step = group.step(scoped, batches, begun.births, shards, planted)
             except Exception as error:
+                if not group.members:  # base panes without some rows would fill queries wrongly
+                    raise
                 failed |= dict.fromkeys(group.members, failure(error))
                 continue
             failed |= step.failed
             for member, answer in step.answers.items():
                 counts[member] = answer.counts
                 try:
-                    answers |= self._answered(member, answer.results, births[member], progress)
+                    results = pa.concat_tables([*begun.past.get(member, ()), answer.results])
+                    birth = begun.births[member]
+                    answers |= self._answered(member, results, birth, progress)
                 except Exception as error:
                     failed[member] = failure(error)
             changes |= {} if within is None else within.chunks
@@ -356,38 +352,12 @@ class QueryNetwork:
         changes = {**step.changes, **standing.changes()}
         return replace(step, answers=answers, changes=changes, chosen=chosen, made=made)
 
-    def _births(
-        self, state: State, progress: Sequence[InputProgress], seeds: Seeds | None
-    ) -> tuple[dict[int, Birth], dict[str, MemoryState], Changes]:
-        """Return when each member began, states of history, and the changes that remember it."""
-        known: dict[int, Birth] = {}
-        for bucket in state.buckets(BIRTHS):
-            for row in state.read(BIRTHS, bucket).to_pylist():
-                known[row["member"]] = Birth(row["punctuation"], row["largest"])
-        births = {
-            member: known.get(member) or _born([progress[of] for of in program.reads])
-            for member, program in self.by_member.items()
-        }
-        planted = {}
-        for group in self.groups.values():
-            for member in group.members:
-                seed = self.by_member[member].seed
-                # A seed belongs to the member that it names, not to later generations.
-                if seed == str(member) and member not in known and seeds is not None:
-                    found = seeds(seed)
-                    births[member] = found.birth
-                    named = {(group.name + _WITHIN + t, b): c for (t, b), c in found.chunks.items()}
-                    planted[group.name] = MemoryState(named)
-        if births == known:
-            return births, planted, {}
-        return births, planted, {(BIRTHS, 0): births_table(births) if births else None}
-
     def _forgotten(self, state: ListedState) -> Changes:
         """Return the changes that delete the state of groups that are gone."""
         gone = [
             name
             for name in state.tables()
-            if _WITHIN in name and name.partition(_WITHIN)[0] not in self.groups
+            if WITHIN in name and name.partition(WITHIN)[0] not in self.groups
         ]
         return forget(state, *gone)
 
@@ -441,10 +411,3 @@ def _born(inputs: Sequence[InputProgress]) -> Birth:
     # As far as all of its inputs are complete, and no farther than rows of any of them.
     known = [tick for tick in before if tick is not None]
     return Birth(min(known) if len(known) == len(before) else None, max(largest, default=None))
-
-
-def births_table(births: Mapping[int, Birth]) -> pa.Table:
-    """Return when members began as a table of the state."""
-    rows = [(member, birth.punctuation, birth.largest) for member, birth in births.items()]
-    arrays = [pa.array(column, pa.int64()) for column in zip(*rows, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=_BIRTH_COLUMNS)

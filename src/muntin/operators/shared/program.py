@@ -104,6 +104,19 @@ class ProgramInput:
 
 
 @dataclass(frozen=True)
+class TakenPanes:
+    """The panes that a member begins with: those of older members, or the stream's base panes.
+
+    They are for the member with this number only, not for one that later has the same program.
+    ``past`` is true if it answers the windows of base panes that closed before it began.
+    """
+
+    member: int
+    donors: tuple[int, ...] = ()
+    past: bool = False
+
+
+@dataclass(frozen=True)
 class QueryProgram:
     """A query of one generation, as workers run it.
 
@@ -118,6 +131,8 @@ class QueryProgram:
             its own.
         paused: Whether answers are not made, while the state goes on.
         seed: The name of the file with the state that history left, if the query begins with one.
+        cells: The name of the file with the cells that history left, for a query that shares panes.
+        panes: The panes of the stream that the query begins with, if it is filled from panes.
         answer: When answers are made.
         auto: Whether the engine chooses ``answer``, and may change it while the query runs.
         newest: Which of the answers made so far are the answer now.
@@ -137,6 +152,8 @@ class QueryProgram:
     keyed: bool = False
     paused: bool = False
     seed: str | None = None
+    cells: str | None = None
+    panes: TakenPanes | None = None
     answer: AnswerMode = "eager"
     auto: bool = False
     newest: NewestOf = field(default_factory=NewestOf)
@@ -154,3 +171,19 @@ class QueryProgram:
     def numbered(self, member: int) -> QueryProgram:
         """Return the same program as another member."""
         return replace(self, member=member)
+
+    @property
+    def donors(self) -> tuple[int, ...]:
+        """The older members whose panes this member takes, the youngest first."""
+        return self.panes.donors if self.panes and self.panes.member == self.member else ()
+
+    @property
+    def takes_base(self) -> bool:
+        """Whether this member begins with the base panes of the stream."""
+        own = self.panes is not None and self.panes.member == self.member
+        return own and not self.donors
+
+    @property
+    def takes_panes(self) -> bool:
+        """Whether this member begins with panes of the stream."""
+        return self.takes_base or bool(self.donors)

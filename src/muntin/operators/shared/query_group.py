@@ -101,9 +101,17 @@ class QueryGroup(Protocol):
         """Combine partial tables of an input into one with fewer rows."""
 
     def step(
-        self, state: State, inputs: Sequence[InputBatch], births: Mapping[int, Birth], shards: int
+        self,
+        state: State,
+        inputs: Sequence[InputBatch],
+        births: Mapping[int, Birth],
+        shards: int,
+        planted: Sequence[pa.Table] = (),
     ) -> GroupStep:
-        """Take in the rows of a micro-batch, and report the answers that are now complete."""
+        """Take in the rows of a micro-batch, and report the answers that are now complete.
+
+        A group that shares panes also takes in ``planted`` cells of the past of new members.
+        """
 
 
 class WantedRows(Protocol):

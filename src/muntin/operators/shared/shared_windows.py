@@ -99,12 +99,18 @@ class SharedWindows:
         """Combine tables of cells into one with one row for each key, set and pane."""
         return self.layout.lasting(self.layout.merged(partials))
 
-    def step(self, state: State, batch: InputBatch) -> GroupStep:
-        """Take in new cells, and answer the windows of all members that are now complete."""
+    def step(self, state: State, batch: InputBatch, planted: Sequence[pa.Table] = ()) -> GroupStep:
+        """Take in new cells, and answer the windows of all members that are now complete.
+
+        Cells that are ``planted`` hold the past of new members. Their rows were counted before.
+        """
         arrived = self.layout.merged(batch.partials)
         intake = take_in(self.layout, self.members, arrived, batch.punctuation)
         store = CellStore(state, self.layout, self.members, batch.punctuation)
-        cells, changes = store.step(intake.cells)
+        taken = intake.cells
+        if planted:
+            taken = self.layout.merged([self.layout.lasting(taken), *planted])
+        cells, changes = store.step(taken)
         results, failed = self._closed(cells, batch.punctuation)
         nothing = [self._no_results[shape] for shape in self.members.shape_of.tolist()]
         answers = {

@@ -63,7 +63,12 @@ class SingleQuery:
         return self.operator.map_sides[source].merge(partials)
 
     def step(
-        self, state: State, inputs: Sequence[InputBatch], births: Mapping[int, Birth], shards: int
+        self,
+        state: State,
+        inputs: Sequence[InputBatch],
+        births: Mapping[int, Birth],
+        shards: int,
+        planted: Sequence[pa.Table] = (),
     ) -> GroupStep:
         operator = self.operator
         if isinstance(operator, LimitedOperator):

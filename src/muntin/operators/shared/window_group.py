@@ -28,6 +28,7 @@ from muntin.operators.shared.query_group import (
 from muntin.operators.shared.set_cells import shareable
 from muntin.operators.shared.shared_windows import SharedWindows
 from muntin.operators.windows.operator import WindowOperator
+from muntin.specs.windows import Edges
 
 
 def can_share(program: QueryProgram) -> bool:
@@ -62,6 +63,11 @@ def sharing_key(program: QueryProgram) -> str:
 def _operator(program: QueryProgram) -> WindowOperator:
     assert isinstance(program.operator, WindowOperator)  # checked by can_share
     return program.operator
+
+
+def edges_of(program: QueryProgram) -> Edges:
+    """Return the edges of the windows of a query that can share panes."""
+    return _operator(program).edges
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ class WindowGroup:
             for name in numbered(columns.schema.names, "s")
         }
         calls = tuple(_moved(call, moved) for call in operator.calls)
-        return Member(program.member, operator.edges, calls, operator.unfinished)
+        return Member(program.member, operator.edges, calls, operator.unfinished, program.donors)
 
     @cached_property
     def _predicates(self) -> PredicateSets:
@@ -146,12 +152,18 @@ class WindowGroup:
         return self.windows.merge(partials)
 
     def step(
-        self, state: State, inputs: Sequence[InputBatch], births: Mapping[int, Birth], shards: int
+        self,
+        state: State,
+        inputs: Sequence[InputBatch],
+        births: Mapping[int, Birth],
+        shards: int,
+        planted: Sequence[pa.Table] = (),
     ) -> GroupStep:
+        """Take in the rows of a micro-batch; ``planted`` are cells of the past of new members."""
         (batch,) = inputs
         if not self.programs[0].keyed:
             batch = replace(batch, punctuation=replace(batch.punctuation, by_key=None))
-        return self.windows.step(state, batch)
+        return self.windows.step(state, batch, planted)
 
 
 def _is_slot(name: str) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from muntin.errors import MuntinError
 from muntin.operators.protocol import ChunkKey
-from muntin.operators.shared.network import Seed
+from muntin.operators.shared.beginnings import Seed
 from muntin.operators.shared.query_group import Birth
 from muntin.spark.exchange.messages import decode, encode
 from muntin.spark.exchange.whole_files import written_whole

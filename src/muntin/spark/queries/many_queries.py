@@ -20,6 +20,7 @@ from muntin.expressions.spark_expressions import Expression, Name, Native, Trave
 from muntin.operators.shared.as_json import to_json
 from muntin.operators.shared.network import StreamRule
 from muntin.operators.shared.prepared_column import PreparedColumn
+from muntin.operators.shared.program import QueryProgram
 from muntin.spark.api.control import control
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import column, dataframe, to_spark
@@ -133,6 +134,7 @@ class NetworkStream:
         keep: Whether rows are kept.
         name: The name by which queries read it.
         others: Its other inputs, if it has several.
+        base: The windows whose panes are kept whatever queries there are; None if none are.
     """
 
     source: Stream
@@ -141,6 +143,7 @@ class NetworkStream:
     keep: bool = False
     name: str = ""
     others: tuple[NetworkInput, ...] = ()
+    base: QueryProgram | None = None
 
     @cached_property
     def inputs(self) -> tuple[NetworkInput, ...]:
@@ -168,7 +171,7 @@ class NetworkStream:
         first, *others = (
             StreamRule(ruled.axis, rule_columns(ruled), ruled.punctuator) for ruled in self.ruled
         )
-        return to_json(replace(first, others=tuple(others)))
+        return to_json(replace(first, others=tuple(others), base=self.base))
 
     def check(self) -> None:
         """Raise if the stream cannot be run."""

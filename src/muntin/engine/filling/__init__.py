@@ -1,0 +1,1 @@
+"""Filling new queries from what a stream keeps."""
