@@ -596,7 +596,11 @@ def of(kind: Any, **properties: Any) -> Callable[[DataFrame], Any]:
         ),
         (of(mt.aggregate("max(x) - min(name) > 3")), TypeError, "needs a number .* type string"),
         # Expressions that are not conditions.
-        (of(mt.threshold(7)), mt.ArgumentError, "where=7 .*SQL text or a PySpark column"),
+        (
+            lambda df: of(mt.threshold(7))(df),
+            mt.ArgumentError,
+            "where=7 .*SQL text or a PySpark column",
+        ),
         (of(mt.threshold("max(x) > 1")), mt.ExpressionError, "aggregate cannot stand in a cond"),
         (of(mt.threshold("x > ")), mt.ExpressionError, r"not SQL that can be read.*\^"),
         (of(FLAG, missing="satisfies"), mt.ArgumentError, "'break', 'satisfy', 'carry', or a cond"),

@@ -133,6 +133,13 @@ class Engine:
             df, on, by, disorder, control=control, shards=shards, schedule=schedule
         )
         source.check_windowed()
+        if disorder is not None and disorder.ahead is not None:
+            raise ArgumentError(
+                "disorder",
+                str(disorder),
+                "streams of an engine do not judge rows as ahead; filter the DataFrame, such as "
+                "df.where(\"ts < current_timestamp() + INTERVAL '1' HOUR\")",
+            )
         carried = self._carried(source.df.columns, on, source.by, carry)
         lengths = () if grain is None else (parse_length("grain", grain),)
         network = NetworkStream(source, carried, lengths, keep is not None)

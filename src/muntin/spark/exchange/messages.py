@@ -34,6 +34,9 @@ DATA = 0
 #: Kinds of messages from a punctuator's map side: the count of rows that are punctuation, tables
 #: for every shard, and tables for the shards of their keys.
 PUNCTUATIONS, EVERYWHERE, KEYED = "punctuations", "everywhere", "keyed"
+#: Kinds of messages of an input whose shards judge which rows are ahead: the values of ``on`` for
+#: every shard, and rows as they came for the shards of their keys.
+VALUES, UNJUDGED = "values", "unjudged"
 #: The kind of a message with the count of rows that are used but not sent.
 PASSED = "passed"
 #: The kind of a message that counts control rows which cannot be read.
