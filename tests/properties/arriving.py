@@ -142,6 +142,13 @@ class Arrivals:
         refused = [j.refused_rows for j in judged if j.refused_rows is not None]
         return [j.rows for j in judged if j.rows.num_rows], largest, refused
 
+    def arriving_table(self, place: int, rows: Sequence[dict[str, Any]]) -> pa.Table:
+        """Return rows of a micro-batch as a task of the map side gets them."""
+        table = self.table(rows)
+        if not isinstance(self.ahead_rule(), AheadOfClock):
+            return table
+        return self._marked(table, self.axis.tick(self.now(place)))
+
     def _marked(self, table: pa.Table, now: int | None) -> pa.Table:
         """Return rows as Spark marks those that are ahead of the clock."""
         ticks = [self.axis.tick(value) for value in table["on"].to_pylist()]

@@ -45,6 +45,9 @@ CONTROL_REFUSED = "control_refused"
 KEY_PUNCTUATION = "key_punctuation"
 #: Rows that the map side combines at once: many, but few enough for memory.
 ROWS_AT_ONCE = 1_000_000
+#: Bytes that the map side combines at once. The offsets of an Arrow text column end at 2 GB, and
+#: a million rows of long texts have more.
+BYTES_AT_ONCE = 2**29
 #: A payload has at most about this size.
 PAYLOAD_BYTES = 32 * 2**20
 #: Payloads are copied several times, which costs more than compressing them.

@@ -23,6 +23,7 @@ from muntin.operators.progress.progress import Progress, Punctuator
 from muntin.operators.protocol import MapSide, Operator
 from muntin.spark.columns import named
 from muntin.spark.exchange.messages import (
+    BYTES_AT_ONCE,
     EVERYWHERE,
     KEYED,
     MESSAGE,
@@ -133,8 +134,15 @@ def route(
     input_route: InputRoute, scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Map side: turn the rows of a task into messages to the shards."""
-    sender = _Sender(input_route, task_here())
-    for rows in gathered(tables_of(scan, batches)):
+    return sent(input_route, task_here(), tables_of(scan, batches))
+
+
+def sent(
+    input_route: InputRoute, task: int, tables: Iterator[pa.Table]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the messages that a task makes of tables of rows."""
+    sender = _Sender(input_route, task)
+    for rows in gathered(tables):
         yield from sender.take(rows)
     yield from sender.finish()
 
@@ -273,19 +281,36 @@ def tables_of(scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]) -> Iter
     return (pa.Table.from_batches([batch]) for batch in batches)
 
 
-def gathered(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Yield tables of about as many rows as the map side combines at once."""
+def gathered(
+    tables: Iterator[pa.Table], most_rows: int = ROWS_AT_ONCE, most_bytes: int = BYTES_AT_ONCE
+) -> Iterator[pa.Table]:
+    """Yield tables of about as many rows as the map side combines at once, or fewer long ones."""
     held: list[pa.Table] = []
-    rows = 0
+    rows = size = 0
     for table in tables:
-        if table.num_rows:
-            held.append(table)
-            rows += table.num_rows
-        if rows >= ROWS_AT_ONCE:
+        for piece in _cut(table, most_bytes):
+            if held and size + piece.nbytes > most_bytes:
+                yield pa.concat_tables(held)
+                held, rows, size = [], 0, 0
+            held.append(piece)
+            rows += piece.num_rows
+            size += piece.nbytes
+        if rows >= most_rows:
             yield pa.concat_tables(held)
-            held, rows = [], 0
+            held, rows, size = [], 0, 0
     if held:
         yield pa.concat_tables(held)
+
+
+def _cut(table: pa.Table, most_bytes: int) -> Iterator[pa.Table]:
+    """Yield a table in halves of halves until each is small enough, or a single row."""
+    if table.num_rows <= 1 or table.nbytes <= most_bytes:
+        if table.num_rows:
+            yield table
+        return
+    half = table.num_rows // 2
+    yield from _cut(table.slice(0, half), most_bytes)
+    yield from _cut(table.slice(half), most_bytes)
 
 
 def task_here() -> int:
