@@ -126,10 +126,11 @@ class ExpressionError(MuntinError, ValueError):
         self.position = position
         # Of a long text, the part around the place.
         first = max(0, (position or 0) - _SHOWN)
-        part = text[first : first + 2 * _SHOWN]
-        shown = f"{problem}\n  {part}{'...' if first + len(part) < len(text) else ''}"
+        before, part = "..." if first else "", text[first : first + 2 * _SHOWN]
+        after = "..." if first + len(part) < len(text) else ""
+        shown = f"{problem}\n  {before}{part}{after}"
         if position is not None:
-            shown += "\n  " + " " * max(0, position - first) + "^"
+            shown += "\n  " + " " * max(0, len(before) + position - first) + "^"
         super().__init__(shown)
 
 

@@ -279,5 +279,5 @@ def test_what_looks_at_one_row_is_left_to_spark(
 
 
 def test_a_bridge_too_deep_to_read() -> None:
-    with pytest.raises(mt.ExpressionError, match="prev"):
+    with pytest.raises(mt.ExpressionError, match="nested too deeply"):
         parse_bridge(f"{'(' * 5000}prev.x{')' * 5000} > 3")

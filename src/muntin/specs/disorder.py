@@ -145,7 +145,10 @@ class Punctuated(Disorder):
         text = isinstance(self.where, str) and bool(self.where.strip())
         # This room does not import PySpark, so a column is known by the name of its class.
         if not text and type(self.where).__name__ != "Column":
-            raise ArgumentError("where", self.where, "it is a condition such as \"kind = 'mark'\"")
+            example = "kind = 'mark'"
+            raise ArgumentError(
+                "where", self.where, f'it is SQL text or a PySpark column, such as "{example}"'
+            )
         if not isinstance(self.key, bool):
             raise ArgumentError("key", self.key, "it is True (for the row's own key) or False")
 
