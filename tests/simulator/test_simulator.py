@@ -166,7 +166,7 @@ def test_a_micro_batch_that_is_committed_twice_is_found(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(StepDriver, "attempt", committed)
     found = []
-    for number in range(6):
+    for number in range(3):
 
         @seed(number)
         @settings(max_examples=RUNS_OF_SEED, phases=[Phase.generate], database=None)
