@@ -4,7 +4,7 @@ A run has random rows in random micro-batches under any rule of disorder. Its mi
 calls of the state store, are repeated, and are read by other tasks when they are; messages reach
 the shards in any order. A seed stands for a few runs of a kind of query. A failing one is printed:
 
-    MUNTIN_SEEDS=17 pytest tests/simulator -k windows
+    MUNTIN_SEEDS=17 pytest tests/faults -k windows
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from muntin.testing.step_driver import ArrivingRows, SimulatedCrash, StepDriver,
 from tests.properties import fillings, framings, harness, joinings, resamplings, sequences
 from tests.properties.arriving import AHEAD_OF_OTHERS, renamed
 from tests.properties.test_steps import expected as expected_of_windows
-from tests.simulator.simulation import Simulated, simulate
+from tests.faults.simulation import Simulated, simulate
 from tests.thorough import share
 
 Row = dict[str, Any]
@@ -139,9 +139,7 @@ def test_faults_change_nothing(name: str) -> None:
         try:
             run()
         except BaseException as error:
-            error.add_note(
-                f"seed {number}: MUNTIN_SEEDS={number} pytest tests/simulator -k {name!r}"
-            )
+            error.add_note(f"seed {number}: MUNTIN_SEEDS={number} pytest tests/faults -k {name!r}")
             raise
 
 
