@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from muntin.reference.windows import Outcome
 from muntin.testing import assert_same_rows
 from muntin.testing.step_driver import ArrivingRows, SimulatedCrash, StepDriver, StepOutput
+from tests.faults.simulation import Simulated, simulate
 from tests.properties import fillings, framings, harness, joinings, resamplings, sequences
 from tests.properties.arriving import AHEAD_OF_OTHERS, renamed
 from tests.properties.test_steps import expected as expected_of_windows
-from tests.faults.simulation import Simulated, simulate
 from tests.thorough import share
 
 Row = dict[str, Any]
