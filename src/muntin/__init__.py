@@ -52,6 +52,7 @@ _MODULES = {
     "SumOverflowError": "muntin.errors",
     "Summary": "muntin.aggregates.synopses.summary",
     "TieError": "muntin.errors",
+    "TooManyPlacesError": "muntin.errors",
     "TupleWindow": "muntin.specs.row_windows",
     "UnknownColumnError": "muntin.errors",
     "UnsupportedTypeError": "muntin.errors",

@@ -76,6 +76,7 @@ from muntin.errors import RequirementError as RequirementError
 from muntin.errors import ScanError as ScanError
 from muntin.errors import SumOverflowError as SumOverflowError
 from muntin.errors import TieError as TieError
+from muntin.errors import TooManyPlacesError as TooManyPlacesError
 from muntin.errors import UnknownColumnError as UnknownColumnError
 from muntin.errors import UnsupportedTypeError as UnsupportedTypeError
 from muntin.parser.errors import SqlError as SqlError

@@ -10,6 +10,11 @@ import difflib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+#: How a stream goes on that a row far ahead of the others has stopped.
+_AHEAD = (
+    "a stopped stream refuses rows far ahead, and goes on, when it is started again with ahead= in "
+    "its rule of disorder, such as mt.slack('10 seconds', ahead='1 hour')"
+)
 #: A message shows at most this many characters of a value.
 _SHOWN = 200
 
@@ -151,7 +156,10 @@ class TieError(MuntinError, ValueError):
         self.key = tuple(key)
         self.on = on
         whose = f"key {', '.join(map(repr, self.key))} has" if self.key else "there is"
-        one = "refuse them with ties='refuse', keep one with ties='first' or 'last' and tie_order="
+        one = (
+            "refuse them with ties='refuse', with which a stopped stream goes on, or keep one with "
+            "ties='first' or ties='last' and tie_order="
+        )
         if along is not None:  # rows of a region have two places, which no mean can have
             super().__init__(f"{whose} more than one row at {on!r} and {along!r} along; {one}")
             return
@@ -172,7 +180,22 @@ class EmptySlotsError(MuntinError, ValueError):
         super().__init__(
             f"{empty:,} slots of the schedule have no row, and with this missing= and with {by} "
             f"each of them is framed on its own, at most {most:,} in a micro-batch; look for a row "
-            f"far before all others, or {instead}"
+            f"far before or after all others, or {instead}; {_AHEAD}"
+        )
+
+
+class TooManyPlacesError(MuntinError, ValueError):
+    """A row far from the others asks for so many windows or instants that memory cannot hold them.
+
+    Says how many, and how a stopped stream goes on without that row.
+    """
+
+    def __init__(self, listed: int, most: int, what: str) -> None:
+        self.listed = listed
+        self.most = most
+        super().__init__(
+            f"{listed:,} {what} would be listed at once, at most {most:,}; look for a row far "
+            f"before or after all others and filter it out, or use a longer slide; {_AHEAD}"
         )
 
 

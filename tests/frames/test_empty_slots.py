@@ -73,8 +73,10 @@ def test_fragments_report_slots_one_by_one_up_to_a_limit() -> None:
     assert str(failed.value) == (
         "1,999,999,999 slots of the schedule have no row, and with this missing= and with "
         "fragments=, cut= or a minimum of minimal frames each of them is framed on its own, "
-        "at most 10,000,000 in a micro-batch; look for a row far before all others, or leave "
-        "that out, or use missing='break' or 'carry'"
+        "at most 10,000,000 in a micro-batch; look for a row far before or after all others, or "
+        "leave that out, or use missing='break' or 'carry'; a stopped stream refuses rows far "
+        "ahead, and goes on, when it is started again with ahead= in its rule of disorder, such "
+        "as mt.slack('10 seconds', ahead='1 hour')"
     )
     with patch.object(sequencer, "MOST_SLOTS", 8):
         fed = feeding(HOLDS, missing="satisfy", schedule=SLOTS, fragments=4)

@@ -17,6 +17,7 @@ def test_every_error_is_ours_and_also_what_a_caller_would_catch() -> None:
         errors.CheckpointError: RuntimeError,
         errors.TieError: ValueError,
         errors.EmptySlotsError: ValueError,
+        errors.TooManyPlacesError: ValueError,
         errors.OwnFramingError: RuntimeError,
         errors.OwnFunctionError: RuntimeError,
         errors.SumOverflowError: ArithmeticError,

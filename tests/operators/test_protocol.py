@@ -19,6 +19,6 @@ def test_state_in_memory_takes_changes_in() -> None:
 
 
 def test_the_reasons_for_refusing_a_row() -> None:
-    on = ("late", "null_on", "nan_on", "before_origin", "out_of_range")
+    on = ("late", "ahead", "null_on", "nan_on", "before_origin", "out_of_range")
     also = ("null_slide_on", "slide_on_fell", "no_gap", "no_until", "no_along", "tie")
     assert (*on, *also) == REASONS

@@ -40,6 +40,7 @@ def survives(text: str) -> None:
 @settings(max_examples=400)
 @example("SELECT max(limit<sort FROM t [RANGE")
 @example("[" * 5000)
+@example("SELECT count(*) FROM fill(frames)")
 @example("SELECT " + "(" * 90 + "1" + ")" * 90)
 @example("SELECT " + "NOT " * 3000 + "x")
 @example("SELECT ²² FROM t [RANGE ²]")

@@ -7,7 +7,7 @@ import itertools
 import math
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -16,6 +16,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from muntin.operators.build import punctuator
+from muntin.operators.progress.ahead import AHEAD, AheadOfClock, AheadOfEarlier, AheadRule
 from muntin.operators.progress.progress import Progress, ProgressMessages, Punctuator
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Step
 from muntin.operators.windows.pane_store import FANOUT, LAYOUT
@@ -24,7 +25,7 @@ from muntin.reference.windows import MicroBatch
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.disorder import Disorder, each, per_key, punctuated, slack
 from muntin.specs.idle import Idle, clock, follow, wait
-from muntin.specs.lengths import positive_length
+from muntin.specs.lengths import Length, parse_length, positive_length
 
 EPOCH = datetime(2026, 1, 1)
 #: For each domain: the Arrow type of ``on``, that of window bounds, and values from small integers.
@@ -62,6 +63,8 @@ DISTANCES: dict[Domain, Callable[[int], Any]] = {
     Domain.DECIMAL: lambda n: Decimal(n).scaleb(-1),
     Domain.DOUBLE: lambda n: n / 10,
 }
+#: How far ahead rows may be, as a property draws it for a case.
+AHEAD_OF_OTHERS = st.sampled_from([0, 0, 2, 5, 20])
 RULES = ("slack", "rows", "marks", "key marks", "per key", "each")
 SENSORS = ("x", "y", None)
 #: The columns that aggregates read.
@@ -84,6 +87,8 @@ class Arrivals:
     clocks: Sequence[int | None]
     #: For some micro-batches, up to where a key is complete by a control row.
     told: Sequence[tuple[str | None, int] | None] = field(default=(), kw_only=True)
+    #: A row so far above the others is refused; on time columns, above the time of its micro-batch.
+    ahead: int | None = field(default=None, kw_only=True)
 
     @property
     def axis(self) -> Axis:
@@ -96,6 +101,63 @@ class Arrivals:
     @property
     def disorder(self) -> Disorder:
         length = LENGTHS[self.domain](self.slack)
+        return replace(self._rule(length), ahead=self.most_ahead)
+
+    @property
+    def most_ahead(self) -> Length | None:
+        """How far ahead rows may be; only slack by length judges numbers."""
+        if self.ahead is None or not (self.domain.temporal or self.rule == "slack"):
+            return None
+        return parse_length("ahead", LENGTHS[self.domain](self.ahead))
+
+    def now(self, place: int) -> Any:
+        """Return the time at which a micro-batch begins: the median of its rows."""
+        values = sorted(row["on"] for row in self.batches[place] if has_place(row))
+        return values[len(values) // 2] if values else None
+
+    def ahead_rule(self) -> AheadRule | None:
+        """Return the rule for rows that are ahead, as the drivers run it."""
+        if self.most_ahead is None:
+            return None
+        if self.domain.temporal:
+            return AheadOfClock(self.axis, pa.duration("us"))
+        most = self.axis.length("ahead", self.most_ahead)
+        return AheadOfEarlier(most, self.axis, ON_TYPES[self.domain][1])
+
+    def judged(
+        self, place: int, tasks: Sequence[Sequence[Any]], earlier: int | None
+    ) -> tuple[list[pa.Table], int | None, list[pa.Table]]:
+        """Return the accepted rows of tasks, how far they bring the stream, and the others."""
+        tables = [self.table(part) for part in tasks if part]
+        match self.ahead_rule() if tables else None:
+            case None:
+                return tables, None, []
+            case AheadOfClock() as rule:
+                now = self.axis.tick(self.now(place))
+                judged = [rule.judge(self._marked(table, now)) for table in tables]
+                largest = None
+            case AheadOfEarlier() as rule:
+                judged = [rule.judge(table, earlier) for table in tables]
+                largest = rule.largest([rule.values(table) for table in tables], earlier)
+        refused = [j.refused_rows for j in judged if j.refused_rows is not None]
+        return [j.rows for j in judged if j.rows.num_rows], largest, refused
+
+    def arriving_table(self, place: int, rows: Sequence[dict[str, Any]]) -> pa.Table:
+        """Return rows of a micro-batch as a task of the map side gets them."""
+        table = self.table(rows)
+        if not isinstance(self.ahead_rule(), AheadOfClock):
+            return table
+        return self._marked(table, self.axis.tick(self.now(place)))
+
+    def _marked(self, table: pa.Table, now: int | None) -> pa.Table:
+        """Return rows as Spark marks those that are ahead of the clock."""
+        ticks = [self.axis.tick(value) for value in table["on"].to_pylist()]
+        assert self.most_ahead is not None
+        most = self.axis.length("ahead", self.most_ahead)
+        marks = [None if t is None or now is None else t > now + most for t in ticks]
+        return table.append_column(AHEAD, pa.array(marks, pa.bool_()))
+
+    def _rule(self, length: object) -> Disorder:
         match self.rule:
             case "slack":
                 return slack(length, late=self.late)
@@ -126,8 +188,8 @@ class Arrivals:
         """Return the micro-batches with the punctuation that the reference rule gives."""
         rule = Rule(self.disorder, self.axis, "on", self.by, lambda row: bool(row["mark"]))
         batches = [
-            ArrivedRows(rows, _micros(now), {(key,): on for key, on in self.told_keys(place)})
-            for place, (rows, now) in enumerate(zip(self.batches, self.clocks, strict=True))
+            ArrivedRows(rows, _micros(clock), dict(self._announced(place)), self.now(place))
+            for place, (rows, clock) in enumerate(zip(self.batches, self.clocks, strict=True))
         ]
         return rule.punctuate(batches)
 
@@ -137,6 +199,9 @@ class Arrivals:
         if told is None or self.rule not in ("key marks", "per key") or not self.by:
             return []
         return [(told[0], ON_TYPES[self.domain][2](told[1]))]
+
+    def _announced(self, place: int) -> list[tuple[tuple[str | None], Any]]:
+        return [((key,), on) for key, on in self.told_keys(place)]
 
     @property
     def told_by_batch(self) -> list[dict[tuple[str | None], Any] | None]:
@@ -217,10 +282,11 @@ def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]
     """
     rule, state, progress, ran = case.punctuator(), MemoryState(), Progress(), Ran()
     for place, (tasks, now) in enumerate([*zip(dealt, case.clocks, strict=True), (None, None)]):
-        observed = [rule.observe(case.table(part)) for part in tasks or () if part]
+        accepted, largest, refused = case.judged(place, tasks or (), progress.largest)
+        observed = [rule.observe(table) for table in accepted]
         routed = [work.map_sides[0].route(part.rows) for part in observed if part.rows.num_rows]
         heard = ProgressMessages(
-            seen=[r.progress for r in routed],
+            seen=[largest, *(r.progress for r in routed)],
             clock=[_micros(now)],
             ended=tasks is None,
             everywhere=[part.everywhere for part in observed if part.everywhere is not None],
@@ -233,6 +299,7 @@ def steps(work: Operator, case: Arrivals, dealt: Sequence[Sequence[Sequence[Any]
         originals = [r.rows for r in routed if r.rows is not None]
         step = work.step(state, [InputBatch(partials, advanced.punctuation, originals)])
         state.apply({**step.changes, **advanced.changes})
+        ran.refused += [reason for table in refused for reason in table["reason"].to_pylist()]
         ran.used += sum(part.punctuations for part in observed)
         for sent in routed:
             ran.refused += [reason for reason, n in sent.refused.items() for _ in range(n)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 
 from muntin.testing import assert_same_rows
-from tests.properties.arriving import renamed
+from tests.properties.arriving import AHEAD_OF_OTHERS, renamed
 from tests.properties.framings import KINDS, FrameCase, frame_cases
 from tests.thorough import examples
 
@@ -38,3 +40,9 @@ def test_a_batch_equals_the_reference(case: FrameCase) -> None:
     ran, wanted = case.run_at_once(), case.expected_at_once()
     assert_same_rows([renamed(row) for row in ran.results], wanted.results)
     assert sorted(ran.refused) == sorted(reason for _, reason in wanted.refused)
+
+
+@examples(300)
+@given(frame_cases(), AHEAD_OF_OTHERS)
+def test_rows_ahead_are_refused_and_move_nothing(case: FrameCase, ahead: int) -> None:
+    check_steps(replace(case, ahead=ahead))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 
 from muntin.testing import assert_same_rows
-from tests.properties.arriving import renamed
+from tests.properties.arriving import AHEAD_OF_OTHERS, renamed
 from tests.properties.sequences import WORDS, SequenceCase, sequence_cases
 from tests.thorough import examples
 
@@ -29,3 +31,9 @@ def check_steps(case: SequenceCase) -> None:
     assert ran.used + len(ran.refused) == sum(len(rows) for rows in case.batches)
     # No state is left after the stream has ended.
     assert ran.chunks_left == 0
+
+
+@examples(300)
+@given(sequence_cases(), AHEAD_OF_OTHERS)
+def test_rows_ahead_are_refused_and_move_nothing(case: SequenceCase, ahead: int) -> None:
+    check_steps(replace(case, ahead=ahead))

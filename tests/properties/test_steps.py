@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hypothesis import given
 
 from muntin.reference.windows import Outcome, Reference
 from muntin.testing import assert_same_rows
-from tests.properties.arriving import renamed
+from tests.properties.arriving import AHEAD_OF_OTHERS, renamed
 from tests.properties.harness import (
     EVERY_SLOT,
     Called,
@@ -38,6 +39,16 @@ def test_steps_equal_the_reference(case: Case, calls: Sequence[Called]) -> None:
     assert sorted(ran.refused) == sorted(reason for _, reason in wanted.refused)
     assert ran.used == wanted.used
     assert ran.used + len(ran.refused) == sum(len(rows) for rows in case.batches)
+
+
+@examples(600)
+@given(cases(), AHEAD_OF_OTHERS)
+def test_rows_ahead_are_refused_and_move_nothing(drawn: Case, ahead: int) -> None:
+    case = replace(drawn, ahead=ahead)
+    ran, wanted = run_steps(case, operator(case, EVERY_SLOT)), expected(case, EVERY_SLOT)
+    assert_same_rows([renamed(row) for row in ran.results], wanted.results)
+    assert sorted(ran.refused) == sorted(reason for _, reason in wanted.refused)
+    assert ran.used == wanted.used
 
 
 @examples(300)

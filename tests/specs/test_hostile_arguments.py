@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime, timedelta
@@ -110,6 +111,13 @@ def test_points_are_taken_or_refused(domain: Domain, given_: object) -> None:
             assert "origin" in str(refused)
         else:
             assert abs(tick) < Axis(domain).limit
+
+
+def test_a_long_text_is_not_searched_for_terms() -> None:
+    started = time.process_time()
+    with pytest.raises(mt.ArgumentError, match="a column holds at most 38 digits"):
+        mt.slack("9" * 100_000 + " seconds")  # took minutes
+    assert time.process_time() - started < 1
 
 
 def test_a_long_value_is_shown_in_part() -> None:

@@ -186,6 +186,8 @@ class Engine(EngineCosts):
         declared = DeclaredInputs(on, by, disorder, control, carry, schedule, shards)
         first, *others = inputs = declared.of(name, df)
         self._check_names(name, [own.name for own in inputs])
+        for own in inputs:
+            _check_not_ahead(own.source.disorder)
         lengths = () if grain is None else (parse_length("grain", grain),)
         kept = keep is not None
         network = NetworkStream(
@@ -758,6 +760,17 @@ class Engine(EngineCosts):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+
+def _check_not_ahead(disorder: Disorder | None) -> None:
+    """Raise if rows are to be judged as ahead, which the rule of an engine's stream cannot."""
+    if disorder is not None and disorder.ahead is not None:
+        raise ArgumentError(
+            "disorder",
+            str(disorder),
+            "streams of an engine do not judge rows as ahead; filter the DataFrame, such as "
+            "df.where(\"ts < current_timestamp() + INTERVAL '1' HOUR\")",
+        )
 
 
 def _check_history(keep: object, source: Stream) -> None:

@@ -29,6 +29,7 @@ Changes = dict[ChunkKey, pa.Table | None]
 #: The reasons for refusing a row, in the order in which they are reported.
 REASONS = (
     "late",
+    "ahead",
     "null_on",
     "nan_on",
     "before_origin",

@@ -23,6 +23,7 @@ _CLOSED = (
     TokenType.R_BRACKET,
 )
 _PLAIN = (TokenType.NUMBER, TokenType.STRING)
+_OPENING = (TokenType.L_PAREN, TokenType.L_BRACKET)
 _ENDING = (TokenType.COMMA, TokenType.R_PAREN, TokenType.R_BRACKET)
 
 
@@ -150,6 +151,8 @@ class Cursor:
 
     def enclosed(self) -> Cursor:
         """Read the bracket that opens here, and return a cursor over its inside."""
+        if self.done or self.tokens[self.at].token_type not in _OPENING:
+            self.fail(expected="(")
         first = self.at
         last = closing(self.text, self.tokens, first)
         self.at = last + 1

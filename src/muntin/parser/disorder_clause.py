@@ -6,13 +6,14 @@ DISORDER ORDERED
          PER KEY [SLACK length] [IDLE ...]
          EACH (column, ...) [SLACK length] [EXPECT (value, ...)] [IDLE ...]
          PER PARTITION [SLACK length] [IDLE ...]
-         ... [LATE GENEROUS | CONSISTENT]
+         ... [AHEAD length] [LATE GENEROUS | CONSISTENT]
 IDLE WAIT | FOLLOW length | CLOCK length
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypedDict
 
 from muntin.errors import ArgumentError
 from muntin.parser.cursor import Cursor
@@ -37,7 +38,7 @@ def read_disorder(cursor: Cursor, stops: Callable[[Cursor], bool]) -> Disorder:
     try:
         match kind:
             case "ORDERED":
-                return rules.ordered(late=_late(cursor))
+                return rules.ordered(**_bounds(cursor))
             case "SLACK":
                 return _slack(cursor)
             case "PUNCTUATED":
@@ -53,24 +54,25 @@ def read_disorder(cursor: Cursor, stops: Callable[[Cursor], bool]) -> Disorder:
 def _slack(cursor: Cursor) -> Disorder:
     measure = read_measure(cursor)
     if measure.rows is not None:
-        return rules.slack(rows=measure.rows, late=_late(cursor))
-    return rules.slack(measure.length, late=_late(cursor))
+        return rules.slack(rows=measure.rows, **_bounds(cursor))
+    return rules.slack(measure.length, **_bounds(cursor))
 
 
 def _punctuated(cursor: Cursor, stops: Callable[[Cursor], bool]) -> Disorder:
     by_key = cursor.accept("PER", "KEY")
     cursor.expect("WHERE")
     condition = read_expression(
-        cursor.until(lambda c: c.next_is("LATE") or stops(c)), "a condition such as kind = 'mark'"
+        cursor.until(lambda c: c.next_is("LATE", "AHEAD") or stops(c)),
+        "a condition such as kind = 'mark'",
     )
-    return rules.punctuated(condition.text, key=by_key, late=_late(cursor))
+    return rules.punctuated(condition.text, key=by_key, **_bounds(cursor))
 
 
 def _per(cursor: Cursor) -> Disorder:
     of_keys = cursor.choice("KEY", "PARTITION") == "KEY"
     slack, idle = _some_slack(cursor), _idle(cursor)
     rule = rules.per_key if of_keys else rules.per_partition
-    return rule(slack, idle=idle, late=_late(cursor))
+    return rule(slack, idle=idle, **_bounds(cursor))
 
 
 def _each(cursor: Cursor) -> Disorder:
@@ -81,7 +83,7 @@ def _each(cursor: Cursor) -> Disorder:
         if not cursor.opens():
             cursor.fail(expected="a list such as ('north', 'south')")
         expected = read_constants(cursor.enclosed(), "a constant")
-    return rules.each(columns, slack, idle=_idle(cursor), expect=expected, late=_late(cursor))
+    return rules.each(columns, slack, idle=_idle(cursor), expect=expected, **_bounds(cursor))
 
 
 def _some_slack(cursor: Cursor) -> str | None:
@@ -96,6 +98,18 @@ def _idle(cursor: Cursor) -> Idle:
         return wait()
     length = read_length(cursor)
     return follow(length) if kind == "FOLLOW" else clock(length)
+
+
+class _Bounds(TypedDict):
+    """What every rule says of rows far from the others: ahead of them, and late."""
+
+    ahead: str | None
+    late: Late
+
+
+def _bounds(cursor: Cursor) -> _Bounds:
+    ahead = read_length(cursor) if cursor.accept("AHEAD") else None
+    return {"ahead": ahead, "late": _late(cursor)}
 
 
 def _late(cursor: Cursor) -> Late:

@@ -47,6 +47,7 @@ def arrive(
     arrivals = Arrivals()
     for batch in batches:
         outcome.used += batch.punctuations
+        outcome.refused += [(row, "ahead") for row in batch.ahead]
         for row in batch.rows:
             key = tuple(row[name] for name in by)
             tick = _tick(axis, row[on])

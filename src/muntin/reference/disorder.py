@@ -23,12 +23,14 @@ Who = tuple[Hashable, ...]
 class ArrivedRows:
     """A micro-batch without punctuation: its rows, and the clock in microseconds.
 
-    ``announced`` are values of ``on`` up to which single keys are complete, from outside.
+    ``announced`` are values of ``on`` up to which single keys are complete, from outside. ``now``
+    is the time at which the micro-batch began, as a value of ``on``.
     """
 
     rows: Sequence[Row]
     clock: int | None = None
     announced: Mapping[Who, Any] = field(default_factory=dict)
+    now: Any = None
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,24 @@ class Rule:
         """Return micro-batches with the punctuation that the rule derives, then the end."""
         arrived = [b if isinstance(b, ArrivedRows) else ArrivedRows(b) for b in batches]
         punctuated = []
-        for number in range(len(arrived)):
-            so_far = arrived[: number + 1]
-            punctuated.append(self._micro_batch(so_far))
+        for number, batch in enumerate(arrived):
+            ahead = [row for row in batch.rows if self._is_ahead(row, arrived[:number], batch.now)]
+            accepted = [row for row in batch.rows if row not in ahead]
+            arrived[number] = replace(batch, rows=accepted)  # rows ahead move nothing
+            punctuated.append(replace(self._micro_batch(arrived[: number + 1]), ahead=ahead))
         return [*punctuated, MicroBatch([], END)] if end else punctuated
+
+    def _is_ahead(self, row: Row, earlier: Sequence[ArrivedRows], now: Any) -> bool:
+        """Return whether a row lies too far above the clock, or above earlier rows on numbers."""
+        if self.disorder.ahead is None or not self._placed(row):
+            return False
+        if self.axis.domain.temporal:
+            start = self.axis.tick(now)
+        else:
+            start = max(self._ticks(earlier), default=None)
+        return start is not None and self._tick(row) > start + self.axis.length(
+            "ahead", self.disorder.ahead
+        )
 
     def _micro_batch(self, so_far: Sequence[ArrivedRows]) -> MicroBatch:
         rows = so_far[-1].rows

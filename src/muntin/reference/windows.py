@@ -30,13 +30,15 @@ class MicroBatch:
     """Rows that arrive together, and their punctuation: a value, ``END``, or nothing.
 
     ``keys`` has the punctuation of single keys. ``punctuations`` counts the rows that arrived as
-    punctuation and not as data.
+    punctuation and not as data. ``ahead`` are rows that are refused because they lie too far above
+    the others.
     """
 
     rows: Sequence[Row]
     punctuation: Any = None
     keys: Mapping[Key, Any] = field(default_factory=dict)
     punctuations: int = 0
+    ahead: Sequence[Row] = ()
 
 
 @dataclass
@@ -67,6 +69,7 @@ class Reference:
         largest: Any = None
         for batch in batches:
             outcome.used += batch.punctuations
+            outcome.refused += [(row, "ahead") for row in batch.ahead]
             for row in batch.rows:
                 value = row[self.on]
                 if value is not None and self.axis.tick(value) is not None:

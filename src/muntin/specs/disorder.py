@@ -31,10 +31,12 @@ class Disorder:
     """The rule by which a stream punctuates itself; ``ordered``, ``slack`` and others return one.
 
     ``late`` decides about a row of which some windows have closed: ``generous`` counts it in those
-    that are open, ``consistent`` in none [Window-ids 8].
+    that are open, ``consistent`` in none [Window-ids 8]. A row more than ``ahead`` above where the
+    stream is gets refused, and moves no punctuation.
     """
 
     late: Late
+    ahead: Length | None = field(default=None, kw_only=True)
     #: The name of the rule; a checkpoint belongs to one rule.
     kind: ClassVar[str] = ""
 
@@ -44,14 +46,27 @@ class Disorder:
 
     @property
     def lengths(self) -> tuple[Length, ...]:
-        """The rule's own lengths along ``on``."""
+        """The rule's own lengths along ``on``, without ``ahead``."""
         return ()
+
+    def __str__(self) -> str:
+        return f"{self.order}{'' if self.ahead is None else f', at most {self.ahead} ahead'}"
+
+    @property
+    def order(self) -> str:
+        """The rule in words, without ``ahead``."""
+        raise NotImplementedError
+
+    @property
+    def judges_numbers(self) -> bool:
+        """True if rows can be judged as ahead by the rows of earlier micro-batches."""
+        return False
 
     @property
     def finest(self) -> Length | None:
         """The length with the most decimals; an axis must be fine enough for it."""
         return max(
-            self.lengths,
+            self.lengths if self.ahead is None else (*self.lengths, self.ahead),
             key=lambda length: length.digits if isinstance(length, Number) else 0,
             default=None,
         )
@@ -82,8 +97,13 @@ class Slack(Disorder):
     def lengths(self) -> tuple[Length, ...]:
         return () if self.slack is None else (self.slack,)
 
-    def __str__(self) -> str:
+    @property
+    def order(self) -> str:
         return "ordered" if self.slack is None else f"slack {self.slack}"
+
+    @property
+    def judges_numbers(self) -> bool:
+        return True
 
 
 @dataclass(frozen=True)
@@ -103,7 +123,8 @@ class RowSlack(Disorder):
                 "many values; for more disorder use a length, such as mt.slack('10 minutes')",
             )
 
-    def __str__(self) -> str:
+    @property
+    def order(self) -> str:
         return f"slack {self.rows} rows"
 
 
@@ -135,7 +156,8 @@ class Punctuated(Disorder):
     def state_kind(self) -> str:
         return "punctuated for a key" if self.key else "punctuated for all keys"
 
-    def __str__(self) -> str:
+    @property
+    def order(self) -> str:
         if self.from_outside:
             return f"punctuated from outside, for {'each key' if self.key else 'all keys'}"
         condition = str(self.where).removeprefix("Column<'").removesuffix("'>")
@@ -179,7 +201,8 @@ class PerKey(_Within):
     def state_kind(self) -> str:
         return f"per key, {self._idle_kind()}"
 
-    def __str__(self) -> str:
+    @property
+    def order(self) -> str:
         return f"{self._order()} per key, quiet keys {self.idle}"
 
 
@@ -194,7 +217,8 @@ class Each(_Within):
     def state_kind(self) -> str:
         return f"each {', '.join(self.columns)}, {self._idle_kind()}"
 
-    def __str__(self) -> str:
+    @property
+    def order(self) -> str:
         names = ", ".join(self.columns)
         awaited = f", {len(self.expect)} expected" if self.expect else ""
         return f"{self._order()} within each {names}{awaited}, quiet ones {self.idle}"
@@ -206,48 +230,64 @@ class PerPartition(_Within):
 
     def resolved(self, columns: Sequence[str]) -> Disorder:
         names = ("topic", "partition") if "topic" in columns else ("partition",)
-        return Each(self.late, self.slack, self.idle, names)
+        return Each(self.late, self.slack, self.idle, names, ahead=self.ahead)
 
-    def __str__(self) -> str:
+    @property
+    def order(self) -> str:
         return f"{self._order()} within each partition, quiet ones {self.idle}"
 
 
-def ordered(*, late: Late = "generous") -> Disorder:
+def ordered(*, ahead: object = None, late: Late = "generous") -> Disorder:
     """Declare that the stream comes in order of ``on``, across micro-batches.
 
     A row below the largest value of an earlier micro-batch is late; inside one micro-batch the
-    order does not matter.
+    order does not matter. ``ahead`` is as in :func:`slack`.
 
     >>> print(ordered())
     ordered
     """
-    return Slack(late)
+    return Slack(late, ahead=_ahead(ahead))
 
 
-def slack(length: object = None, *, rows: int | None = None, late: Late = "generous") -> Disorder:
+def slack(
+    length: object = None,
+    *,
+    rows: int | None = None,
+    ahead: object = None,
+    late: Late = "generous",
+) -> Disorder:
     """Declare that rows come at most ``length``, or ``rows`` rows, after the others.
 
     By length: a row's ``on`` is at most ``length`` below the largest ``on`` of the stream so far.
-    Windows close that much later. A row whose clock runs ahead moves the punctuation with it, so
-    choose the slack that the source promises and watch ``late`` in the query's progress.
+    Windows close that much later. A row whose clock runs ahead moves the punctuation with it, and
+    rows that come after it are late, unless ``ahead`` is given.
 
     By rows, as Aurora's BSort [Window-ids 7.2]: at most ``rows`` rows with a larger ``on`` come
     before a row. The punctuation is the (rows + 1)-th largest value seen, so one wrong clock does
     not move it far.
 
+    With ``ahead``, a row far ahead of the others is refused (``ahead``) and moves nothing. On
+    timestamps and dates that is a row more than ``ahead`` above the time at which its micro-batch
+    began. On numbers it is a row more than ``ahead`` above the largest ``on`` that was accepted in
+    earlier micro-batches; rows of the first one are not judged. In a batch no row is ahead.
+
     >>> print(slack("10 seconds"))
     slack 10 seconds
+    >>> print(slack("10 seconds", ahead="1 hour"))
+    slack 10 seconds, at most 1 hour ahead
     >>> print(slack(rows=100))
     slack 100 rows
     """
     if rows is not None:
         if length is not None:
             raise ArgumentError("rows", rows, "slack is a length or a number of rows, not both")
-        return RowSlack(late, rows)
-    return Slack(late, _slack(length))
+        return RowSlack(late, rows, ahead=_ahead(ahead))
+    return Slack(late, _slack(length), ahead=_ahead(ahead))
 
 
-def punctuated(where: object = OUTSIDE, *, key: bool = False, late: Late = "generous") -> Disorder:
+def punctuated(
+    where: object = OUTSIDE, *, key: bool = False, ahead: object = None, late: Late = "generous"
+) -> Disorder:
     """Declare that rows for which a condition holds are punctuation and not data.
 
     Args:
@@ -255,24 +295,32 @@ def punctuated(where: object = OUTSIDE, *, key: bool = False, late: Late = "gene
             below it will come. The row itself enters no window. Without it no row is punctuation,
             and it comes from outside alone, by ``mt.punctuate``.
         key: Whether it holds only for the row's own key, and not for the whole stream.
+        ahead: As in :func:`slack`, on timestamps and dates; punctuation rows are judged too.
         late: What happens to late rows: ``generous`` or ``consistent``.
 
     >>> print(punctuated("kind = 'mark'", key=True))
     punctuated where kind = 'mark', for its key
     """
-    return Punctuated(late, where, key)
+    return Punctuated(late, where, key, ahead=_ahead(ahead))
 
 
-def per_key(slack: object = None, *, idle: Idle = Wait(), late: Late = "generous") -> Disorder:  # noqa: B008  (frozen)
+def per_key(
+    slack: object = None,
+    *,
+    idle: Idle = Wait(),  # noqa: B008  (frozen)
+    ahead: object = None,
+    late: Late = "generous",
+) -> Disorder:
     """Declare that every key is in order, give or take ``slack``, whatever the others do.
 
     The rows of a key alone close its windows. ``idle`` decides what happens to a key that goes
-    quiet: ``mt.wait()``, ``mt.follow("5 minutes")`` or ``mt.clock("30 seconds")``.
+    quiet: ``mt.wait()``, ``mt.follow("5 minutes")`` or ``mt.clock("30 seconds")``. ``ahead`` is as
+    in :func:`slack`, on timestamps and dates.
 
     >>> print(per_key("10 seconds", idle=Wait()))
     slack 10 seconds per key, quiet keys wait
     """
-    return PerKey(late, _slack_or_none(slack), idle_rule(idle))
+    return PerKey(late, _slack_or_none(slack), idle_rule(idle), ahead=_ahead(ahead))
 
 
 def each(
@@ -281,6 +329,7 @@ def each(
     *,
     idle: Idle = Wait(),  # noqa: B008  (frozen)
     expect: Sequence[object] = (),
+    ahead: object = None,
     late: Late = "generous",
 ) -> Disorder:
     """Declare that rows are in order within each value of some columns, such as a sensor.
@@ -288,15 +337,16 @@ def each(
     The columns need not be keys. Each value seen has its largest ``on`` minus the slack; the stream
     is complete up to the least of these. A value that has not been seen yet holds nothing back, so
     its first rows may be late. ``expect`` lists values that must be seen before anything closes
-    (tuples if there are several columns). ``idle`` is as in :func:`per_key`, and also applies to
-    expected values.
+    (tuples if there are several columns). ``idle`` and ``ahead`` are as in :func:`per_key`;
+    ``idle`` also applies to expected values.
 
     >>> print(each("sensor", "10 seconds", expect=["north", "south"]))
     slack 10 seconds within each sensor, 2 expected, quiet ones wait
     """
     names = _names(columns)
     values = _expected(expect, len(names))
-    return Each(late, _slack_or_none(slack), idle_rule(idle), names, values)
+    length, most = _slack_or_none(slack), _ahead(ahead)
+    return Each(late, length, idle_rule(idle), names, values, ahead=most)
 
 
 def per_partition(
@@ -304,20 +354,21 @@ def per_partition(
     *,
     column: str | Sequence[str] | None = None,
     idle: Idle = Wait(),  # noqa: B008  (frozen)
+    ahead: object = None,
     late: Late = "generous",
 ) -> Disorder:
     """Declare that each partition of the source is in order: :func:`each` for Kafka.
 
     Spark's Kafka source has the columns ``topic`` and ``partition``; keep them in the DataFrame.
     ``column`` names others. A partition that gets no rows holds the stream back unless ``idle``
-    says otherwise.
+    says otherwise. ``ahead`` is as in :func:`per_key`.
 
     >>> print(per_partition())
     ordered within each partition, quiet ones wait
     """
     if column is not None:
-        return each(column, slack, idle=idle, late=late)
-    return PerPartition(late, _slack_or_none(slack), idle_rule(idle))
+        return each(column, slack, idle=idle, ahead=ahead, late=late)
+    return PerPartition(late, _slack_or_none(slack), idle_rule(idle), ahead=_ahead(ahead))
 
 
 def disorder_or_none(given: object) -> Disorder | None:
@@ -331,6 +382,15 @@ def _slack(length: object) -> Length:
     parsed = parse_length("slack", length)
     if parsed.negative:
         raise ArgumentError("slack", length, "it must not be negative, such as '10 seconds'")
+    return parsed
+
+
+def _ahead(length: object) -> Length | None:
+    if length is None:
+        return None
+    parsed = parse_length("ahead", length)
+    if parsed.negative:
+        raise ArgumentError("ahead", length, "it must not be negative, such as '1 hour'")
     return parsed
 
 

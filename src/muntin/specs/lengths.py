@@ -38,6 +38,8 @@ _COLUMN_DIGITS = 38
 _LARGEST = 10**_COLUMN_DIGITS
 #: Wide enough for every number that is accepted, whatever context the caller has set.
 _EXACT = Context(prec=2 * _COLUMN_DIGITS)
+#: The most characters of a length that is written as text.
+_LONGEST_TEXT = 1000
 _TERM = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)\s*([a-zA-Z]+)\s*")
 
 
@@ -152,6 +154,8 @@ def _number(argument: str, original: object, text: str) -> Number:
 
 def _text(argument: str, original: str) -> Length:
     text = re.sub(r"^\s*interval\b", "", original, flags=re.IGNORECASE).replace("'", " ").strip()
+    if len(text) > _LONGEST_TEXT:  # searching for terms takes the square of it
+        raise ArgumentError(argument, original, _TOO_LONG)
     terms = _TERM.findall(text)
     if not terms or _TERM.sub("", text):
         return _number(argument, original, text)

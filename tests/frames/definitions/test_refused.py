@@ -32,8 +32,8 @@ def test_a_tie_fails() -> None:
     assert (failed.value.key, failed.value.on) == (("a",), 1)
     assert str(failed.value) == (
         "key 'a' has more than one row at 1, or in its slot of the schedule; refuse them with "
-        "ties='refuse', keep one with ties='first' or 'last' and tie_order=, or make them one row "
-        "with ties='mean', 'max', 'min' or 'sum'"
+        "ties='refuse', with which a stopped stream goes on, or keep one with ties='first' or "
+        "ties='last' and tie_order=, or make them one row with ties='mean', 'max', 'min' or 'sum'"
     )
     with pytest.raises(TieError, match="there is more than one row at 1"):
         framed(Boundary("x"), TIED, by=[])

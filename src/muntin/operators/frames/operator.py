@@ -200,7 +200,9 @@ class FrameOperator(OneInput):
         """Return rows with their place and the columns that their kind reads (map side)."""
         admitted = self.admission.admit(rows, self._without_place(rows))
         read = self.kind.read(admitted.rows) if self.combined is None else {}
-        partial = admitted.partial(self.row_schema, read, with_originals=self.may_refuse)
+        # Rows that tie and stop a stream are refused after a restart with another ``ties=``.
+        originals = self.combined is None
+        partial = admitted.partial(self.row_schema, read, with_originals=originals)
         return admitted.routed(partial, admitted.originals(self.key_names))
 
     def _without_place(self, rows: pa.Table) -> npt.NDArray[np.object_] | None:

@@ -17,6 +17,7 @@ from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.grouping import KeyedTables, key_and_pane
 from muntin.kernels.ticks import from_order, order_of_ticks, ticks_of_order
 from muntin.operators.common.completeness import Front
+from muntin.operators.common.listed_places import check_listed
 from muntin.operators.fill.held_rows import reached
 from muntin.operators.join.asof import AsofJoinOperator, RightRows
 from muntin.operators.join.held_rows import GONE, HeldSide, Pool
@@ -113,6 +114,7 @@ class GridResampleOperator(OneInput):
         # adds only an instant at its own order.
         since = np.where(first, number - 1, np.append(0, number[:-1])[: len(place)])
         count = np.where(first, on_grid & known.fresh, number - since)
+        check_listed(count, len(place), "instants")
         after = np.repeat(place, count)
         ordinal = np.arange(len(after)) - np.repeat(np.cumsum(count) - count, count)
         order = order_of_ticks(self._tick(since[after] + 1 + ordinal), self.side.axis)

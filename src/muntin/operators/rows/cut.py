@@ -18,6 +18,7 @@ from muntin.kernels.arrays import EVER, NEVER, Ints, Mask
 from muntin.kernels.row_windows import first_beyond, never_falling
 from muntin.kernels.ticks import order_of_ticks, shift_order, to_ticks
 from muntin.operators.common.admission import Reasons
+from muntin.operators.common.listed_places import check_listed
 from muntin.specs.axis import Axis
 from muntin.specs.windows import Edges
 
@@ -238,6 +239,7 @@ class TupleCut(Cut):
 def spread(first: Ints, last: Ints) -> tuple[Ints, Ints]:
     """Return every integer from ``first[k]`` to ``last[k]``, with its ``k``."""
     count = np.maximum(last - first + 1, 0)
+    check_listed(count, len(first), "windows")
     key = np.repeat(np.arange(len(first)), count)
     within = np.arange(len(key)) - np.repeat(np.cumsum(count) - count, count)
     return key, first[key] + within

@@ -19,6 +19,7 @@ from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.sliding import LANDMARK, LATCH, intervals
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.aggregation.combine_accumulators import slide
+from muntin.operators.common.listed_places import check_listed
 from muntin.operators.protocol import (
     InputBatch,
     OneInput,
@@ -127,6 +128,12 @@ class WindowOperator(OneInput):
         slides = self.edges.whole_slides
         if self.edges.landmark:
             slides = LATCH if self.edges.latch else LANDMARK
+        if slides == LANDMARK:
+            # Counted without a loop over them: every window after a key's first pane holds rows.
+            first_pane = ints(panes["pane"])[ends.starts[:-1]] // self.edges.panes_per_slide
+            first = np.maximum(ends.closed + 1, first_pane)
+            counted = np.maximum(ends.closing - first + 1, 0)
+            check_listed(counted, panes.num_rows, "landmark windows")
         bounds = ends.closed + 1, np.ascontiguousarray(ends.closing)
         arguments = ends.starts, ints(panes["pane"]), self.edges.panes_per_slide, slides, *bounds
         none = np.empty(0, np.int64)

@@ -107,6 +107,13 @@ def _rule(streams: Mapping[str, Stream], source: str, idle: Idle) -> Disorder:
                 name,
                 f"{rule} cannot speak for all of them; say disorder= for the one stream",
             )
+        if member.disorder.ahead is not None:
+            raise ArgumentError(
+                "streams",
+                name,
+                f"{member.disorder} cannot speak for all of them; say disorder= for the one "
+                f"stream, such as mt.each({source!r}, ..., ahead={str(member.disorder.ahead)!r})",
+            )
         slacks.append(member.disorder.slack)
     lengths = [length for length in slacks if length is not None]
     most = max(lengths, key=_size, default=None)

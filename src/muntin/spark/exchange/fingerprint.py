@@ -6,6 +6,7 @@ rule of its own version. If it is the same query, the next commit stores the cur
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,8 @@ from muntin.errors import CheckpointError
 #: The rule in use. Version 1 had no number and compared only the texts in ``identity``.
 VERSION = 2
 _VERSION, _ARGUMENT = "version", "argument "
+#: How rows that tie become one may change, where it needs no other columns; they are compared too.
+_TIES = re.compile(r" ties=\w+\b")
 #: The part of the identity that says how many shards there are.
 SHARD_COUNT = "shard count"
 
@@ -53,8 +56,9 @@ a there, b here; use a new checkpointLocation or the old query
                 "new checkpointLocation"
             )
         current = dict(self.identity) if version == "1" else self.stored
+        before, after = (stored, current) if version == "1" else map(_compared, (stored, current))
         differing = [
-            part for part in sorted({*stored, *current}) if stored.get(part) != current.get(part)
+            part for part in sorted({*before, *after}) if before.get(part) != after.get(part)
         ]
         if not differing:
             return
@@ -75,6 +79,15 @@ a there, b here; use a new checkpointLocation or the old query
         raise CheckpointError(
             f"this checkpoint belongs to another query: {'; '.join(differences)}; {remedy}"
         )
+
+
+def _compared(stored: Mapping[str, str]) -> dict[str, str]:
+    """Return a stored fingerprint without what may change: ``ties=``, also in the texts of it."""
+    return {
+        name: _TIES.sub("", text)
+        for name, text in stored.items()
+        if not (name.startswith(_ARGUMENT) and name.rpartition(".")[2] == "ties")
+    }
 
 
 def for_people(stored: Mapping[str, str]) -> dict[str, str]:

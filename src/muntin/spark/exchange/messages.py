@@ -34,6 +34,9 @@ DATA = 0
 #: Kinds of messages from a punctuator's map side: the count of rows that are punctuation, tables
 #: for every shard, and tables for the shards of their keys.
 PUNCTUATIONS, EVERYWHERE, KEYED = "punctuations", "everywhere", "keyed"
+#: Kinds of messages of an input whose shards judge which rows are ahead: the values of ``on`` for
+#: every shard, and rows as they came for the shards of their keys.
+VALUES, UNJUDGED = "values", "unjudged"
 #: The kind of a message with the count of rows that are used but not sent.
 PASSED = "passed"
 #: The kind of a message that counts control rows which cannot be read.
@@ -42,6 +45,9 @@ CONTROL_REFUSED = "control_refused"
 KEY_PUNCTUATION = "key_punctuation"
 #: Rows that the map side combines at once: many, but few enough for memory.
 ROWS_AT_ONCE = 1_000_000
+#: Bytes that the map side combines at once. The offsets of an Arrow text column end at 2 GB, and
+#: a million rows of long texts have more.
+BYTES_AT_ONCE = 2**29
 #: A payload has at most about this size.
 PAYLOAD_BYTES = 32 * 2**20
 #: Payloads are copied several times, which costs more than compressing them.

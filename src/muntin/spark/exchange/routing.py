@@ -18,10 +18,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from muntin.kernels.hashing import shard_of
+from muntin.operators.progress.ahead import AHEAD, AheadOfClock, AheadOfEarlier, AheadRule
 from muntin.operators.progress.progress import Progress, Punctuator
 from muntin.operators.protocol import MapSide, Operator
 from muntin.spark.columns import named
 from muntin.spark.exchange.messages import (
+    BYTES_AT_ONCE,
     EVERYWHERE,
     KEYED,
     MESSAGE,
@@ -30,6 +32,8 @@ from muntin.spark.exchange.messages import (
     PUNCTUATIONS,
     ROWS_AT_ONCE,
     TRAVELLING,
+    UNJUDGED,
+    VALUES,
     Message,
     as_batch,
     control_of,
@@ -91,9 +95,13 @@ def split_by_shard(
 
 @dataclass(frozen=True)
 class InputRoute(ShardRoute):
-    """How one input of a plan is sent to the shards, and the map side that prepares its rows."""
+    """How one input of a plan is sent to the shards, and the map side that prepares its rows.
+
+    ``ahead`` is the rule for rows that lie too far ahead, if there is one.
+    """
 
     map_side: MapSide = field(kw_only=True)
+    ahead: AheadRule | None = field(default=None, kw_only=True)
 
     @classmethod
     def of(
@@ -103,10 +111,18 @@ class InputRoute(ShardRoute):
         punctuator: Punctuator,
         shards: int,
         everywhere: bool = False,
+        ahead: AheadRule | None = None,
     ) -> InputRoute:
         """Return the route of an input of an operator."""
-        map_side, shard_keys = operator.map_sides[source], tuple(operator.shard_keys[source])
-        return cls(source, shard_keys, punctuator, shards, everywhere, map_side=map_side)
+        return cls(
+            source,
+            tuple(operator.shard_keys[source]),
+            punctuator,
+            shards,
+            everywhere,
+            map_side=operator.map_sides[source],
+            ahead=ahead,
+        )
 
 
 def routed(rows: InputRows, route: InputRoute) -> DataFrame:
@@ -118,8 +134,15 @@ def route(
     input_route: InputRoute, scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Map side: turn the rows of a task into messages to the shards."""
-    sender = _Sender(input_route, task_here())
-    for rows in gathered(tables_of(scan, batches)):
+    return sent(input_route, task_here(), tables_of(scan, batches))
+
+
+def sent(
+    input_route: InputRoute, task: int, tables: Iterator[pa.Table]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the messages that a task makes of tables of rows."""
+    sender = _Sender(input_route, task)
+    for rows in gathered(tables):
         yield from sender.take(rows)
     yield from sender.finish()
 
@@ -137,17 +160,40 @@ class _Sender:
         self.pending_bytes = 0
 
     def take(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+        match self.route.ahead:
+            case None:
+                yield from self._observed(rows)
+            case AheadOfClock() as rule:
+                judged = rule.judge(rows)
+                yield from self.refused(judged.ahead, judged.refused_rows)
+                yield from self._observed(judged.rows)
+            case AheadOfEarlier() as rule:
+                yield from self._to_every_shard(VALUES, rule.values(rows))
+                for shard, part in self._by_shard(rows):
+                    yield from self._payloads(shard, UNJUDGED, part)
+
+    def refused(self, ahead: int, rows: pa.Table | None) -> Iterator[pa.RecordBatch]:
+        """Yield the count of the rows that are ahead, and these rows if they are wanted."""
+        if ahead:
+            yield as_batch([self._message(0, f"refused:{AHEAD}", n=ahead)])
+        if rows is not None:
+            yield from self._payloads(0, "refused_rows", rows)
+
+    def _observed(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         observed = self.route.punctuator.observe(rows)
         if observed.rows.num_rows:
             yield from self._route(observed.rows)
         if observed.punctuations:
             yield as_batch([self._message(0, PUNCTUATIONS, n=observed.punctuations)])
         if observed.everywhere is not None:
-            payload = encode(observed.everywhere, TRAVELLING)
-            shards = range(len(self.labels))
-            yield as_batch([self._message(s, EVERYWHERE, payload=payload) for s in shards])
+            yield from self._to_every_shard(EVERYWHERE, observed.everywhere)
         for shard, part in self._by_shard(observed.keyed):
             yield from self._payloads(shard, KEYED, part)
+
+    def _to_every_shard(self, kind: str, table: pa.Table) -> Iterator[pa.RecordBatch]:
+        payload = encode(table, TRAVELLING)
+        shards = range(len(self.labels))
+        yield as_batch([self._message(shard, kind, payload=payload) for shard in shards])
 
     def _route(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         routed = self.route.map_side.route(rows)
@@ -200,6 +246,34 @@ class _Sender:
         return Message(*place, kind, self.progress, n, payload)
 
 
+def judged(
+    route: InputRoute, label: int, earlier: int | None, messages: Sequence[Message]
+) -> list[Message]:
+    """Return the messages of an input after its shard has judged which rows are ahead.
+
+    The accepted rows go through the map side here. ``earlier`` is the largest tick of earlier
+    micro-batches. Messages of other inputs are returned as they are.
+    """
+    rule = route.ahead
+    if not isinstance(rule, AheadOfEarlier):
+        return list(messages)
+    mine = [m for m in messages if m.input == route.source and m.kind in (VALUES, UNJUDGED)]
+    if not mine:
+        return list(messages)
+    sender = _Sender(replace(route, ahead=None, shards=1), mine[0].task)
+    batches = []
+    for rows in gathered(message.table() for message in mine if message.kind == UNJUDGED):
+        split_rows = rule.judge(rows, earlier)
+        batches += [*sender.refused(split_rows.ahead, split_rows.refused_rows)]
+        batches += [*sender.take(split_rows.rows)]
+    made = [message_of(row) for batch in [*batches, *sender.finish()] for row in batch.to_pylist()]
+    if route.everywhere and label != shard_label(0):  # one shard counts rows that all of them have
+        made = [message for message in made if message.kind in (*_OF_KEYS, *_OF_ALL)]
+    largest = rule.largest([m.table() for m in mine if m.kind == VALUES], earlier)
+    progress = replace(mine[0], kind="progress", progress=largest, n=0, payload=None)
+    return [*(message for message in messages if message not in mine), progress, *made]
+
+
 def tables_of(scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Return the rows that travel: as they came, or as an Arrow scan reads them."""
     if scan is not None:
@@ -207,19 +281,36 @@ def tables_of(scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]) -> Iter
     return (pa.Table.from_batches([batch]) for batch in batches)
 
 
-def gathered(tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    """Yield tables of about as many rows as the map side combines at once."""
+def gathered(
+    tables: Iterator[pa.Table], most_rows: int = ROWS_AT_ONCE, most_bytes: int = BYTES_AT_ONCE
+) -> Iterator[pa.Table]:
+    """Yield tables of about as many rows as the map side combines at once, or fewer long ones."""
     held: list[pa.Table] = []
-    rows = 0
+    rows = size = 0
     for table in tables:
-        if table.num_rows:
-            held.append(table)
-            rows += table.num_rows
-        if rows >= ROWS_AT_ONCE:
+        for piece in _cut(table, most_bytes):
+            if held and size + piece.nbytes > most_bytes:
+                yield pa.concat_tables(held)
+                held, rows, size = [], 0, 0
+            held.append(piece)
+            rows += piece.num_rows
+            size += piece.nbytes
+        if rows >= most_rows:
             yield pa.concat_tables(held)
-            held, rows = [], 0
+            held, rows, size = [], 0, 0
     if held:
         yield pa.concat_tables(held)
+
+
+def _cut(table: pa.Table, most_bytes: int) -> Iterator[pa.Table]:
+    """Yield a table in halves of halves until each is small enough, or a single row."""
+    if table.num_rows <= 1 or table.nbytes <= most_bytes:
+        if table.num_rows:
+            yield table
+        return
+    half = table.num_rows // 2
+    yield from _cut(table.slice(0, half), most_bytes)
+    yield from _cut(table.slice(half), most_bytes)
 
 
 def task_here() -> int:

@@ -41,7 +41,7 @@ from muntin.spark.exchange.messages import (
     of_kind,
     refused_counts,
 )
-from muntin.spark.exchange.routing import InputRoute, ShardRoute, StoredInput
+from muntin.spark.exchange.routing import InputRoute, ShardRoute, StoredInput, judged
 from muntin.spark.exchange.shard_state import ChunkState, HeadState, ShardState
 from muntin.spark.exchange.shards import shard_label, shards_here
 from muntin.spark.exchange.shipping import shipped, shipped_processor
@@ -113,6 +113,9 @@ def run_shard(
         for message in stored.due(shard, shards, state.head.progress_of(stored.route.source))
     ]
     messages = in_order([*messages_of(shard, frames), *stored_messages])
+    for route in task.routes:
+        earlier = state.head.progress_of(route.source).largest
+        messages = judged(route, shard, earlier, messages)
     advanced = [
         advanced_shard(route, state, state.head.progress_of(route.source), messages)
         for route in task.routes

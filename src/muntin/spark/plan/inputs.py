@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.errors import ArgumentError, ExpressionError
 from muntin.expressions.spark_expressions import Expression, KeyOf, Name, Native, Sql, Travelling
 from muntin.operators.build import punctuator
+from muntin.operators.progress.ahead import AHEAD, AheadOfClock, AheadOfEarlier, AheadRule
 from muntin.operators.progress.progress import Punctuator
 from muntin.spark.columns import (
     bound_type,
@@ -34,6 +36,7 @@ from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.axis import Axis
 from muntin.specs.disorder import CHOICES, Disorder, Each, Punctuated
 from muntin.specs.frames.schemes import Schedule
+from muntin.specs.lengths import Duration
 from muntin.specs.may_change import MAY_CHANGE
 
 
@@ -238,7 +241,22 @@ class TypedInput:
         return []
 
     def _for_the_rule(self) -> list[Travelling]:
-        """Return what only the punctuator reads: ``p``, or the columns ``v0..`` of ``mt.each``."""
+        """Return what only the rule reads: ``p``, the ``v0..`` of ``mt.each``, and ``ahead``."""
+        columns = self._for_the_punctuator()
+        if isinstance(self.ahead, AheadOfClock):
+            columns.append((AHEAD, self._above_the_clock()))
+        return columns
+
+    def _above_the_clock(self) -> Expression:
+        """Return whether a row lies too far above the time at which its micro-batch began."""
+        disorder = self.source.disorder
+        assert disorder is not None  # because it has a length ahead
+        assert isinstance(disorder.ahead, Duration)  # because the axis is temporal
+        seconds = F.lit(Decimal(disorder.ahead.micros).scaleb(-6)).cast("decimal(18, 6)")
+        limit = F.current_timestamp() + F.make_dt_interval(secs=seconds)
+        return Native(named(self.source.on).cast("timestamp") > limit)
+
+    def _for_the_punctuator(self) -> list[Travelling]:
         match self.source.disorder:
             case Punctuated(where=where):
                 return [("p", condition(where))]
@@ -303,6 +321,32 @@ class TypedInput:
     def lateness_type(self) -> pa.DataType:
         """The type of how late a row came."""
         return pa.duration("us") if self.axis.domain.temporal else self.on_type
+
+    @cached_property
+    def ahead(self) -> AheadRule | None:
+        """The rule for rows that lie too far ahead; None in a batch, where no row is ahead."""
+        disorder = self.source.disorder
+        if disorder is None or disorder.ahead is None or not self.is_streaming:
+            return None
+        if self.axis.domain.temporal:
+            return AheadOfClock(self.axis, self.lateness_type)
+        most = self.axis.length("ahead", disorder.ahead)
+        return AheadOfEarlier(most, self.axis, self.lateness_type)
+
+    def check_ahead(self) -> None:
+        """Raise if the column cannot have this length ahead, or the rule cannot judge numbers."""
+        disorder = self.source.disorder
+        if disorder is None or disorder.ahead is None:
+            return
+        self.axis.length("ahead", disorder.ahead)
+        if not self.axis.domain.temporal and not disorder.judges_numbers:
+            raise ArgumentError(
+                "ahead",
+                str(disorder.ahead),
+                f"on numbers ({self.source.on}) rows are judged by the rows of all keys before "
+                f"them, which {disorder.order} has not; use mt.slack(length, ahead=...) or "
+                "mt.ordered(ahead=...), or leave it out",
+            )
 
     @cached_property
     def punctuator(self) -> Punctuator:

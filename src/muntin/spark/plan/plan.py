@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as spark_types
 
+from muntin.operators.progress.ahead import AHEAD
 from muntin.operators.protocol import Operator
 from muntin.spark.columns import to_spark
 from muntin.spark.exchange import batch_driver, stream_driver
@@ -67,8 +68,11 @@ class PlanParts:
     @property
     def fingerprint(self) -> Fingerprint:
         """The identity, and with it every argument and every column that travels."""
+        # What is ahead may change at a restart.
         travelling = {
-            f"columns of {plan_input.name}": plan_input.prepared(False).schema
+            f"columns of {plan_input.name}": spark_types.StructType(
+                [field for field in plan_input.prepared(False).schema if field.name != AHEAD]
+            )
             for plan_input in self.inputs
         }
         # The time zone counts only if something depends on it: machines differ in it.
@@ -129,6 +133,8 @@ class PlanParts:
     def check(self) -> None:
         """Raise if a type, a name, an expected value or a stream does not suit the plan."""
         self.finisher.check()
+        for plan_input in self.inputs:
+            plan_input.typed.check_ahead()
         # Building both raises if a type does not suit.
         if not (self.flat_schema.fields and self.inputs):
             raise AssertionError("a plan has inputs and results")
@@ -199,6 +205,7 @@ class PlanParts:
                 plan_input.punctuator.in_batch if in_batch else plan_input.punctuator,
                 self.shards,
                 plan_input.everywhere,
+                ahead=None if in_batch else plan_input.typed.ahead,
             )
             for number, plan_input in enumerate(self.inputs)
         )

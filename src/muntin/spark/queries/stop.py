@@ -9,15 +9,38 @@ from collections.abc import Callable
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
+from muntin import errors
 from muntin.errors import CheckpointError, MuntinError, QueryFailedError
 
 #: With Spark's type, for rooms that do not import Spark.
 __all__ = ["StreamingQuery", "check", "drain", "reason", "stop_between"]
 #: Seconds between two looks at a query that is to stop.
 _LOOK = 0.05
+#: The most characters that are shown of a cause.
+_SHOWN = 400
 #: The last line of a Python traceback; lines of Java name packages of Java or Spark.
 _RAISED = re.compile(
     r"(?!org\.|java\.|py4j\.|scala\.)(?:[\w]+\.)*(?P<kind>\w+(?:Error|Exception)): (?P<message>.+)"
+)
+#: What machines say when something outside the query is the reason, and what it means.
+_CAUSES = (
+    (r"No space left on device|Disk quota exceeded|There is not enough space", "the disk is full"),
+    (r"File too large", "a file has reached the largest size allowed"),
+    (r"Read-only file system", "the disk is read-only"),
+    (
+        r"Permission denied|AccessDenied|AccessControlException|EACCES|Operation not permitted",
+        "the permission is missing",
+    ),
+    (
+        r"Connection refused|Connection reset|UnknownHostException|No route to host"
+        r"|Network is unreachable|Name or service not known|[Tt]imed out|SocketTimeoutException"
+        r"|Broken pipe",
+        "the network failed",
+    ),
+)
+#: The names of classes before the message of a cause.
+_CLASSES = re.compile(
+    r"^(Caused by: )?((?:[a-z_]\w*\.)+[A-Z][\w$]*: |(?:\w+Error|\w+Exception): )+"
 )
 #: The first line of an error of Spark.
 _CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] .+")
@@ -52,12 +75,34 @@ def reason(text: str) -> tuple[str, str]:
 
     >>> reason("[X] An error occurred\n  File a.py\nOSError: the disk is full\n\tat java.lang.X")
     ('OSError', 'the disk is full')
+    >>> reason("[X] Task failed\nCaused by: java.io.IOException: No space left on device\n\tat x.Y")
+    ('', 'the disk is full: No space left on device')
     """
     raised = [match for line in text.splitlines() if (match := _RAISED.match(line.strip()))]
+    if raised and raised[-1]["kind"] in vars(errors):
+        return raised[-1]["kind"], raised[-1]["message"]
+    cause = _cause(text)
+    if cause is not None:
+        return raised[-1]["kind"] if raised else "", cause
     if raised:
         return raised[-1]["kind"], raised[-1]["message"]
     condition = _CONDITION.search(text)
     return "", condition[0] if condition else text.strip().splitlines()[0]
+
+
+def _cause(text: str) -> str | None:
+    """Return what outside the query made it fail, if some line of its stacks says so.
+
+    The last line is the innermost cause. Stack frames and the sentences of Spark are left out.
+    """
+    for line in reversed(text.splitlines()):
+        line = line.strip()
+        if line.startswith(("at ", "File ", "...")):
+            continue
+        for pattern, meaning in _CAUSES:
+            if re.search(pattern, line):
+                return f"{meaning}: {_CLASSES.sub('', line)[:_SHOWN]}"
+    return None
 
 
 def stop_between(query: StreamingQuery, hurry: Callable[[], bool], seconds: float = 600) -> int:
