@@ -51,10 +51,8 @@ def test_arrays_are_never_loaded_with_pickles() -> None:
         f"{module}:{node.lineno}"
         for module, tree in _trees()
         for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute)
-        and node.attr in ("read_pickle", "to_pickle")
-        or isinstance(node, ast.keyword)
-        and node.arg == "allow_pickle"
+        if (isinstance(node, ast.Attribute) and node.attr in ("read_pickle", "to_pickle"))
+        or (isinstance(node, ast.keyword) and node.arg == "allow_pickle")
     ]
     assert found == []
 

@@ -53,6 +53,41 @@ def _settings(
     return [(name, value) for name, _, value in (setting.partition("=") for setting in settings)]
 
 
+def safe_options(command: F) -> F:
+    """Add ``--safe`` and ``--root``, as one argument ``safe_mode``: None if it is not safe mode."""
+
+    @wraps(command)
+    def with_mode(*args: Any, **arguments: Any) -> Any:
+        safe, root = arguments.pop("safe"), arguments.pop("root")
+        if root is not None and not safe:
+            raise click.UsageError("--root needs --safe; without it any file can be read")
+        if not safe:
+            return command(*args, safe_mode=None, **arguments)
+        from muntin.session.safe.safe_mode import SafeMode
+
+        return command(*args, safe_mode=SafeMode.of(True, root), **arguments)
+
+    decorated: Any = with_mode
+    for option in reversed(_SAFE):
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]
+
+
+_SAFE = (
+    click.option(
+        "--safe",
+        is_flag=True,
+        help="For SQL of people you do not trust: no programs, network, secrets or other tables.",
+    ),
+    click.option(
+        "--root",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="With --safe, the folder below which files are read and written; none otherwise.",
+    ),
+)
+
+
 #: Where Spark runs by default.
 MASTER = "local[*]"
 #: How many rows a table shows by default.

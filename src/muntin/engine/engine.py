@@ -29,13 +29,16 @@ from muntin.engine.registry_records import QueryRecord
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.deliveries import Deliveries
 from muntin.engine.sinks.query_sinks import read_call
-from muntin.engine.sinks.sink_call import INTO
-from muntin.engine.sinks.targets import open_target, session_zone
+from muntin.engine.sinks.sink_call import INTO, SinkCall
+from muntin.engine.sinks.targets import Target, open_target, session_zone
 from muntin.engine.sql import STATEMENT, run_statements
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import to_json
 from muntin.parser.parse import parse_query
+from muntin.parser.statements import Select
 from muntin.planner.translate import tables_of
+from muntin.session.safe.root_folder import check_apart
+from muntin.session.safe.safe_mode import SafeMode
 from muntin.spark.api.control import end as write_end
 from muntin.spark.api.stream import Stream
 from muntin.spark.api.stream import stream as declare_stream
@@ -58,17 +61,27 @@ class Engine:
         spark: The session. It cannot be one of Spark Connect.
         home: A folder for queries, answers and checkpoints, which workers must be able to read. An
             engine on a home that exists goes on where it was.
+        safe: Whether queries and statements are of people who are not trusted, as in
+            :func:`muntin.sql`. It is for everything that comes as text, also from other processes;
+            streams that a program declares with :meth:`stream` are its own affair.
+        root: With ``safe``, the folder below which statements may read and write files. The home
+            must be neither in it nor around it.
     """
 
-    def __init__(self, spark: SparkSession, home: str | Path) -> None:
+    def __init__(
+        self, spark: SparkSession, home: str | Path, *, safe: bool = False, root: object = None
+    ) -> None:
         check_session(spark)
+        self.safe = SafeMode.of(safe, root)
+        if self.safe is not None:
+            check_apart(self.safe.root, home, "the home of the engine")
         self._spark = spark
         self._home = Home(home)
         self.registry = Registry(home)
         self.deliveries = Deliveries(
             self.registry,
             self._home.folder,
-            lambda call, query: open_target(spark, call, query),
+            self._opened_target,
             lambda stream, epoch: self.stream_of(stream).answers_of(epoch),
             zone=session_zone(spark),
         )
@@ -79,6 +92,12 @@ class Engine:
         self._timer: threading.Timer | None = None
         self._lock = threading.RLock()
         self._server: LocalServer | None = None
+
+    def _opened_target(self, call: SinkCall, query: str) -> Target:
+        """Open what a call names; in safe mode also a call that was registered without it."""
+        if self.safe is not None:
+            self.safe.check_call(call.connector, call.arguments, call.options)
+        return open_target(self._spark, call, query)
 
     @property
     def spark(self) -> SparkSession:
@@ -416,7 +435,10 @@ class Engine:
 
     def _planned(self, text: str, until: object) -> tuple[EngineStream, PlannedQuery]:
         """Plan a query over the stream that it reads."""
-        read = {name.casefold() for name in tables_of(parse_query(text))}
+        query = parse_query(text)
+        if self.safe is not None:
+            self.safe.check(text, [Select(query, query.place)])
+        read = {name.casefold() for name in tables_of(query)}
         streams = [s for name, s in self._streams.items() if name.casefold() in read]
         if not streams:
             there = ", ".join(self._streams) or "none"
@@ -449,13 +471,25 @@ class Engine:
 
     # Statements and other processes
 
-    def sql(self, text: str) -> pa.Table:
+    def sql(self, text: str, *, safe: bool = False, root: object = None) -> pa.Table:
         """Run statements of SQL: ``CREATE STREAM``, ``CREATE QUERY``, ``SHOW QUERIES`` and others.
+
+        Args:
+            text: The statements.
+            safe: Whether this text is of somebody who is not trusted; all are if the engine is
+                ``safe`` itself.
+            root: With ``safe``, the folder below which the text may read and write files; that of a
+                safe engine is for all texts.
 
         Returns:
             The answer of the last statement.
         """
-        return run_statements(self, text)
+        if root is not None and self.safe is not None:
+            raise ArgumentError("root", root, "a safe engine has one root for all texts")
+        mode = SafeMode.of(safe, root) if self.safe is None else self.safe
+        if mode is not None:
+            check_apart(mode.root, self.folder, "the home of the engine")
+        return run_statements(self, text, safe=mode)
 
     def serve(self, stop: Callable[[], None] | None = None) -> None:
         """Let other processes of the same user use this engine, with :func:`muntin.connect`.
@@ -492,7 +526,7 @@ class Engine:
         """Declare the streams that statements made in an earlier process; ``start`` does this."""
         for name, details in self.registry.streams().items():
             if name not in self._streams and STATEMENT in details:
-                run_statements(self, str(details[STATEMENT]))
+                run_statements(self, str(details[STATEMENT]), safe=self.safe)
 
     def process_available(self) -> None:
         """Wait until all rows in the sources, and all commands given so far, are committed."""

@@ -76,7 +76,8 @@ def plan_query(text: str, streams: Mapping[str, tuple[Stream, Axis]]) -> Planned
     name = _stream_of(query, list(streams))
     stream, axis = streams[name]
     # The name of a stream is known in any case, and only this stream can be read.
-    answer = translate(query, Scope.of(stream.df.sparkSession, {name: stream}, {}))
+    scope = replace(Scope.of(stream.df.sparkSession, {name: stream}, {}), closed=True)
+    answer = translate(query, scope)
     check_bounded(answer)
     try:
         if not answer.plans:
