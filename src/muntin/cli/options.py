@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from muntin.specs.secrets import PLACE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,6 +91,19 @@ _SAFE = (
 )
 
 
+def _name_secrets(ctx: click.Context, param: click.Parameter, place: Path | None) -> Path | None:
+    """Name the file or folder of secrets where ``secret('name')`` looks for it."""
+    if place is not None:
+        os.environ[PLACE] = str(place.resolve())
+    return place
+
+
+SECRETS = click.option(
+    "--secrets",
+    type=click.Path(exists=True, path_type=Path),
+    callback=_name_secrets,
+    help="A file of NAME=VALUE lines, or a folder with a file each, for secret('NAME') in SQL.",
+)
 #: Where Spark runs by default.
 MASTER = "local[*]"
 #: How many rows a table shows by default.

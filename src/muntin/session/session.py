@@ -254,15 +254,16 @@ class SqlSession:
 def without_secrets(declared: Declared) -> Declared:
     """Return the same statement, with stars in the place of passwords and tokens."""
     if isinstance(declared, CreateTrigger):
-        return replace(declared, action=_masked(declared.action))
+        return replace(declared, action=shown_call(declared.action))
     if isinstance(declared, CreateQuery):
         calls = (declared.into, declared.late)
-        into, late = (None if call is None else _masked(call) for call in calls)
+        into, late = (None if call is None else shown_call(call) for call in calls)
         return replace(declared, into=into, late=late)
-    return replace(declared, source=_masked(declared.source))
+    return replace(declared, source=shown_call(declared.source))
 
 
-def _masked(call: ConnectorCall) -> ConnectorCall:
+def shown_call(call: ConnectorCall) -> ConnectorCall:
+    """Return a call with stars in the place of passwords and tokens."""
     for signature in _signatures(call.name.lower()):
         arguments, options = signature.hidden(call.arguments, call.options)
         call = replace(call, arguments=arguments, options=options)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @options.STREAM
 @options.JSON
 @options.safe_options
+@options.SECRETS
 @options.spark_options
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:

@@ -67,6 +67,7 @@ def command() -> None:
 )
 @options.JSON
 @options.safe_options
+@options.SECRETS
 @options.spark_options
 def start(home: Path, **arguments: Any) -> None:
     """Run an engine until Ctrl-C, or until `muntin engine stop`.

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 )
 @options.JSON
 @options.safe_options
+@options.SECRETS
 @options.spark_options
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:

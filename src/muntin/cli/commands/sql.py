@@ -37,6 +37,7 @@ Ctrl-C stops a stream that is shown, or discards what was typed. exit or Ctrl-D 
     "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
 )
 @options.safe_options
+@options.SECRETS
 @options.spark_options
 def command(**arguments: Any) -> None:
     """Type SQL and see results, live on streams.
