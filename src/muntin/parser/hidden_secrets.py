@@ -27,7 +27,7 @@ _PRIVATE = 2
 
 
 @dataclass
-class _Call:
+class _OpenCall:
     """A call that is open: its name if it is one of a connector, and the argument that is read."""
 
     connector: str = ""
@@ -37,7 +37,7 @@ class _Call:
 
 def secret_spans(text: str, *, in_comment: bool = False) -> Iterator[tuple[int, int]]:
     """Yield where the secrets of a text of SQL are, from an offset to another."""
-    calls = [_Call()]
+    calls = [_OpenCall()]
     word, before = "", ""
     for token in _TOKEN.finditer(text):
         kind, call = token.lastgroup, calls[-1]
@@ -70,12 +70,12 @@ def _in_comment(token: re.Match[str]) -> Iterator[tuple[int, int]]:
     )
 
 
-def _follow(sign: str, calls: list[_Call], word: str, before: str) -> None:
+def _follow(sign: str, calls: list[_OpenCall], word: str, before: str) -> None:
     """Follow parentheses, commas and the names of arguments."""
     match sign:
         case "(":
             connects = before.upper() in _BEFORE_CALL or word.lower() in _CONNECTORS
-            calls.append(_Call(word.lower() if connects else ""))
+            calls.append(_OpenCall(word.lower() if connects else ""))
         case ")" if len(calls) > 1:
             calls.pop()
         case ",":
@@ -86,10 +86,10 @@ def _follow(sign: str, calls: list[_Call], word: str, before: str) -> None:
         case "=" if calls[-1].connector:  # a mistake for =>; elsewhere it compares
             calls[-1].argument = word.lower()
         case ";":
-            calls[:] = [_Call()]
+            calls[:] = [_OpenCall()]
 
 
-def _is_hidden(call: _Call, word: str, *, quoted: bool) -> bool:
+def _is_hidden(call: _OpenCall, word: str, *, quoted: bool) -> bool:
     """Return whether a value is secret by the name of its argument, or by its position."""
     if is_secret(call.argument) or (quoted and is_secret(word)):
         return True
