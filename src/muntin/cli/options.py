@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+
+from muntin.specs.secrets import PLACE
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,6 +56,54 @@ def _settings(
     return [(name, value) for name, _, value in (setting.partition("=") for setting in settings)]
 
 
+def safe_options(command: F) -> F:
+    """Add ``--safe`` and ``--root``, as one argument ``safe_mode``: None if it is not safe mode."""
+
+    @wraps(command)
+    def with_mode(*args: Any, **arguments: Any) -> Any:
+        safe, root = arguments.pop("safe"), arguments.pop("root")
+        if root is not None and not safe:
+            raise click.UsageError("--root needs --safe; without it any file can be read")
+        if not safe:
+            return command(*args, safe_mode=None, **arguments)
+        from muntin.session.safe.safe_mode import SafeMode
+
+        return command(*args, safe_mode=SafeMode.of(True, root), **arguments)
+
+    decorated: Any = with_mode
+    for option in reversed(_SAFE):
+        decorated = option(decorated)
+    return decorated  # type: ignore[no-any-return]
+
+
+_SAFE = (
+    click.option(
+        "--safe",
+        is_flag=True,
+        help="For SQL of people you do not trust: no programs, network, secrets or other tables.",
+    ),
+    click.option(
+        "--root",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="With --safe, the folder below which files are read and written; none otherwise.",
+    ),
+)
+
+
+def _name_secrets(ctx: click.Context, param: click.Parameter, place: Path | None) -> Path | None:
+    """Name the file or folder of secrets where ``secret('name')`` looks for it."""
+    if place is not None:
+        os.environ[PLACE] = str(place.resolve())
+    return place
+
+
+SECRETS = click.option(
+    "--secrets",
+    type=click.Path(exists=True, path_type=Path),
+    callback=_name_secrets,
+    help="A file of NAME=VALUE lines, or a folder with a file each, for secret('NAME') in SQL.",
+)
 #: Where Spark runs by default.
 MASTER = "local[*]"
 #: How many rows a table shows by default.

@@ -113,11 +113,15 @@ def resume_command(arguments: Mapping[str, Any]) -> str:
     words += ["--once"] if arguments["once"] else []
     words += ["--rows", str(arguments["rows"])] if arguments["rows"] != SHOWN_ROWS else []
     words += ["--json"] if arguments["as_json"] else []
+    mode = arguments.get("safe_mode")
+    words += [] if mode is None else ["--safe"]
+    words += [] if mode is None or mode.root is None else ["--root", str(mode.root)]
+    words += ["--secrets", str(arguments["secrets"])] if arguments.get("secrets") else []
     return shlex.join([*words, *_spark_words(arguments["spark_options"])])
 
 
 def _spark_words(options: SparkOptions) -> Iterator[str]:
-    from muntin.spark.connectors.signature import is_secret
+    from muntin.specs.secrets import is_secret
 
     if options.master != MASTER:
         yield from ("--master", options.master)

@@ -44,16 +44,18 @@ from muntin.engine.result_log import ResultLog
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.deliveries import Deliveries
 from muntin.engine.sinks.query_sinks import read_call
-from muntin.engine.sinks.sink_call import INTO
-from muntin.engine.sinks.targets import open_target, session_zone
+from muntin.engine.sinks.sink_call import INTO, SinkCall
+from muntin.engine.sinks.targets import Target, open_target, session_zone
 from muntin.engine.sql import STATEMENT, run_statements
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import to_json
 from muntin.operators.shared.program import AnswerMode
 from muntin.parser.parse import parse_query
 from muntin.parser.query import check_continuous
-from muntin.parser.statements import Query
+from muntin.parser.statements import Query, Select
 from muntin.planner.translate import tables_of
+from muntin.session.safe.root_folder import check_apart
+from muntin.session.safe.safe_mode import SafeMode
 from muntin.spark.api.control import end as write_end
 from muntin.spark.api.stream import Stream
 from muntin.spark.columns import DataFrame, SparkSession
@@ -83,6 +85,11 @@ class Engine(EngineCosts):
             query that does not fit is refused. No limit by default.
         retain: For how long answers and dead letters can be read, such as ``"7 days"``, for
             streams that do not state it themselves; see :meth:`stream`.
+        safe: Whether queries and statements are of people who are not trusted, as in
+            :func:`muntin.sql`. It is for everything that comes as text, also from other processes;
+            streams that a program declares with :meth:`stream` are its own affair.
+        root: With ``safe``, the folder below which statements may read and write files. The home
+            must be neither in it nor around it.
     """
 
     def __init__(
@@ -92,17 +99,22 @@ class Engine(EngineCosts):
         *,
         memory: str | int | None = None,
         retain: str | None = None,
+        safe: bool = False,
+        root: object = None,
     ) -> None:
         check_session(spark)
         self._memory = size_in_bytes("memory", memory)
         self._retain = None if retain is None else seconds_of("retain", retain)
+        self.safe = SafeMode.of(safe, root)
+        if self.safe is not None:
+            check_apart(self.safe.root, home, "the home of the engine")
         self._spark = spark
         self._home = Home(home)
         self.registry = Registry(home)
         self.deliveries = Deliveries(
             self.registry,
             self._home.folder,
-            lambda call, query: open_target(spark, call, query),
+            self._opened_target,
             self._log_of,
             zone=session_zone(spark),
         )
@@ -115,6 +127,12 @@ class Engine(EngineCosts):
         self._planning, self._last_planned = 0, 0.0
         self._lock = threading.RLock()
         self._server: LocalServer | None = None
+
+    def _opened_target(self, call: SinkCall, query: str) -> Target:
+        """Open what a call names; in safe mode also a call that was registered without it."""
+        if self.safe is not None:
+            self.safe.check_call(call.connector, call.arguments, call.options)
+        return open_target(self._spark, call, query)
 
     @property
     def spark(self) -> SparkSession:
@@ -553,6 +571,7 @@ class Engine(EngineCosts):
         self, text: str, until: object, emission: Emission
     ) -> tuple[EngineStream, PlannedQuery]:
         query = parse_query(text)
+        self._check_safe(query)
         stream, view = self._read_by(query)
         if view is None:
             planned = stream.plan(text)
@@ -563,6 +582,11 @@ class Engine(EngineCosts):
         if until is not None:
             planned = replace(planned, program=stream.ending(planned.program, until))
         return stream, planned
+
+    def _check_safe(self, query: Query) -> None:
+        """Raise if an engine that is safe must not run a query."""
+        if self.safe is not None:
+            self.safe.check(query.text, [Select(query, query.place)])
 
     def _read_by(self, query: Query) -> tuple[EngineStream, QueryRecord | None]:
         """Return the stream that a query reads, and the view of it if it reads one."""
@@ -663,19 +687,32 @@ class Engine(EngineCosts):
             text: A SELECT over a stream that keeps rows (``keep=``). The stream may have ended.
         """
         query = parse_query(text)
+        self._check_safe(query)
         stream, view = self._read_by(query)
         planned = stream.plan_parsed(replace(query, as_of=None), view)
         return ask_history(stream, planned, None if query.as_of is None else query.as_of.value)
 
     # Statements and other processes
 
-    def sql(self, text: str) -> pa.Table:
+    def sql(self, text: str, *, safe: bool = False, root: object = None) -> pa.Table:
         """Run statements of SQL: ``CREATE STREAM``, ``CREATE QUERY``, ``SHOW QUERIES`` and others.
+
+        Args:
+            text: The statements.
+            safe: Whether this text is of somebody who is not trusted; all are if the engine is
+                ``safe`` itself.
+            root: With ``safe``, the folder below which the text may read and write files; that of a
+                safe engine is for all texts.
 
         Returns:
             The answer of the last statement.
         """
-        return run_statements(self, text)
+        if root is not None and self.safe is not None:
+            raise ArgumentError("root", root, "a safe engine has one root for all texts")
+        mode = SafeMode.of(safe, root) if self.safe is None else self.safe
+        if mode is not None:
+            check_apart(mode.root, self.folder, "the home of the engine")
+        return run_statements(self, text, safe=mode)
 
     def serve(self, stop: Callable[[], None] | None = None) -> None:
         """Let other processes of the same user use this engine, with :func:`muntin.connect`.
@@ -712,7 +749,7 @@ class Engine(EngineCosts):
         """Declare the streams that statements made in an earlier process; ``start`` does this."""
         for name, details in self.registry.streams().items():
             if name not in self._streams and STATEMENT in details:
-                run_statements(self, str(details[STATEMENT]))
+                run_statements(self, str(details[STATEMENT]), safe=self.safe)
 
     def process_available(self) -> None:
         """Wait until all rows in the sources, and all commands given so far, are committed."""

@@ -125,7 +125,8 @@ def _plan(
     declared = {name: stream for name, (stream, _) in streams.items()}
     first, axis = streams[read[0]]
     # The name of an input is known in any case, and only inputs of this stream can be read.
-    scope = Scope.of(first.df.sparkSession, {name: declared[name] for name in read}, {})
+    known = {name: declared[name] for name in read}
+    scope = replace(Scope.of(first.df.sparkSession, known, {}), closed=True)
     answer = translate(query, scope)
     check_bounded(answer)
     inputs = tuple(declared.values())

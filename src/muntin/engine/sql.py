@@ -37,6 +37,7 @@ from muntin.parser.statements import (
     Statement,
 )
 from muntin.session.catalog import Catalog, refusal
+from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.session import without_secrets
 from muntin.session.sources import Sources
 from muntin.spark.api.control import heartbeat
@@ -92,7 +93,9 @@ class StatementEngine(Protocol):
     def __getitem__(self, name: str) -> Any: ...
 
 
-def run_statements(engine: StatementEngine, text: str, *, keep: bool = False) -> pa.Table:
+def run_statements(
+    engine: StatementEngine, text: str, *, keep: bool = False, safe: SafeMode | None = None
+) -> pa.Table:
     """Run every statement of a text and return the answer of the last one.
 
     Args:
@@ -100,10 +103,13 @@ def run_statements(engine: StatementEngine, text: str, *, keep: bool = False) ->
         text: Statements with semicolons between them.
         keep: Whether a stream or query that the engine has already, by the same text, is kept;
             else it is refused.
+        safe: What the text may do, if it is not trusted.
     """
     statements = parse(text)
     if not statements:
         raise SqlError("there is no statement", text, 0, expected="CREATE, ALTER, SHOW, ...")
+    if safe is not None:
+        safe.check(text, statements)
     run = _Run(engine, text, keep)
     pairs = zip(statements, statement_texts(text), strict=True)
     answers = [run.answer(statement, own_text) for statement, own_text in pairs]

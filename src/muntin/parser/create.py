@@ -31,7 +31,7 @@ from muntin.parser.engine_clause import (
     read_engine_stream,
 )
 from muntin.parser.errors import Position, SqlError, argument_refused
-from muntin.parser.expressions import read_constant, read_length
+from muntin.parser.expressions import read_constant, read_length, read_text
 from muntin.parser.frame_clause import read_schedule
 from muntin.parser.lexer import is_word, name_token
 from muntin.parser.query import check_continuous, read_query
@@ -46,6 +46,7 @@ from muntin.parser.statements import (
     Statement,
 )
 from muntin.specs.heartbeat import Heartbeat
+from muntin.specs.secrets import SecretReference
 
 _VALUE = "a constant: a text, a number, TRUE, FALSE, NULL or ARRAY(...)"
 _STREAM_WORDS = ("ON", "BY", "DISORDER", "HEARTBEAT", "SCHEDULE", *STREAM_WORDS)
@@ -278,14 +279,29 @@ def _call(cursor: Cursor, what: str) -> ConnectorCall:
         if option is not None:
             if option in options:
                 raise SqlError(f"{option} is given twice", cursor.text, inner.offset)
-            options[option] = read_constant(inner, _VALUE)
+            options[option] = _value(inner)
         elif options:
             inner.fail(expected="name => value, as before")
         else:
-            arguments.append(read_constant(inner, _VALUE))
+            arguments.append(_value(inner))
         if not inner.done:
             inner.expect_type(TokenType.COMMA, ", or )")
     return ConnectorCall(name.lower(), tuple(arguments), options, place)
+
+
+def _value(cursor: Cursor) -> Constant:
+    """Read a constant, or ``secret('name')``, a value that is somewhere else."""
+    if not (cursor.next_is("SECRET") and cursor.calls()):
+        return read_constant(cursor, _VALUE)
+    place = cursor.offset
+    cursor.take()
+    inner = cursor.enclosed()
+    name = read_text(inner, "the name of a secret in quotes, as in secret('pg_password')")
+    inner.finish(")")
+    try:
+        return SecretReference(name)
+    except ArgumentError as error:
+        raise argument_refused(error, cursor.text, place) from None
 
 
 def _option(cursor: Cursor) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from muntin.errors import ArgumentError, MuntinError, did_you_mean
+from muntin.parser.hidden_secrets import without_secrets, without_these
 
 #: The longest part of a line that a message shows.
 _WIDTH = 100
@@ -53,11 +54,11 @@ class SqlError(MuntinError, ValueError):
         expected: str | None = None,
         suggestion: str | None = None,
     ) -> None:
-        self.problem = problem
+        self.problem = without_these(problem, text)
         self.text = text
         self.place = at if isinstance(at, Position) else place_at(text, at)
-        self.expected = expected
-        self.suggestion = suggestion
+        self.expected = None if expected is None else without_these(expected, text)
+        self.suggestion = None if suggestion is None else without_these(suggestion, text)
         super().__init__(self._shown())
 
     def _shown(self) -> str:
@@ -68,7 +69,7 @@ class SqlError(MuntinError, ValueError):
 
     def _marked(self) -> list[str]:
         """Return the line and a caret under the place; of a long line, the part around it."""
-        all_lines = self.text.split("\n")
+        all_lines = without_secrets(self.text).split("\n")
         line = all_lines[self.place.line - 1] if self.place.line <= len(all_lines) else ""
         if not line.strip():
             return []

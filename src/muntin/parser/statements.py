@@ -22,9 +22,10 @@ from muntin.parser.errors import Position, place_at
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.schemes import Schedule, Scheme
 from muntin.specs.heartbeat import Heartbeat
+from muntin.specs.secrets import SecretReference
 
 #: A constant as it can be written in an argument list; an array is a tuple.
-Constant = str | int | float | bool | None | tuple["Constant", ...]
+Constant = str | int | float | bool | SecretReference | None | tuple["Constant", ...]
 #: The methods of ``mt.stream(...)`` that make windows or frames, and frames that are stored.
 Method = Literal[
     "window",

@@ -49,13 +49,15 @@ OF_SOME_FRAMES = ("along_start", "along_end", "direction")
 class Scope:
     """The streams and tables that a query can name; like Spark's, their case does not matter.
 
-    ``functions`` and ``framings`` are the user's own aggregates and framing functions by name.
+    ``functions`` and ``framings`` are the user's own aggregates and framing functions by name. A
+    ``closed`` scope has no other tables; else Spark's own come last.
     """
 
     spark: SparkSession
     tables: Mapping[str, Table]
     functions: Mapping[str, OwnAggregate] = field(default_factory=dict)
     framings: Mapping[str, OwnFraming] = field(default_factory=dict)
+    closed: bool = False
 
     @staticmethod
     def of(
@@ -86,7 +88,9 @@ class Scope:
     def find(self, name: str) -> Table | None:
         """Return the stream or table of a name; Spark's own tables come last."""
         table = self.tables.get(name.casefold())
-        return stored_table(self.spark, name) if table is None else table
+        if table is None and not self.closed:
+            return stored_table(self.spark, name)
+        return table
 
     def own(self, name: str) -> Table | None:
         """Return the stream or table of a name, without asking Spark."""

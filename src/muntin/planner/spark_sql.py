@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from muntin.errors import MuntinError
 from muntin.parser.dialect import written
 from muntin.planner.relations import Scope, rows_of
 from muntin.spark.columns import DataFrame
@@ -29,7 +30,7 @@ class SparkPart:
 def evaluate(tree: exp.Expr, scope: Scope, results: Mapping[str, DataFrame]) -> DataFrame:
     """Return the result of a query over the DataFrames of its names: ``results``, then the scope.
 
-    Other names are left to Spark. Every DataFrame gets a unique name.
+    Other names are left to Spark, unless the scope is closed. Every DataFrame gets a unique name.
     """
     tree = tree.copy()
     run = f"muntin_{uuid.uuid4().hex}"
@@ -37,11 +38,19 @@ def evaluate(tree: exp.Expr, scope: Scope, results: Mapping[str, DataFrame]) -> 
     for node in list(tree.find_all(exp.Table)):
         df = _dataframe(node, scope, results)
         if df is None:
+            _check_left_to_spark(node, scope)
             continue
         unique = f"{run}_{len(tables)}"
         tables[unique] = df
         _rename(node, unique)
     return select(scope.spark, written(tree), tables)
+
+
+def _check_left_to_spark(node: exp.Table, scope: Scope) -> None:
+    """Raise if a relation is neither a CTE nor a call, and Spark's own tables are not there."""
+    name = full_name(node)
+    if scope.closed and name and not _is_cte(node, name):
+        raise MuntinError(f"there is no stream or table {name}")
 
 
 def _streams(tree: exp.Expr, scope: Scope, results: Mapping[str, DataFrame]) -> frozenset[str]:
@@ -76,6 +85,8 @@ def _dataframe(node: exp.Table, scope: Scope, results: Mapping[str, DataFrame]) 
 
 def _is_cte(node: exp.Table, name: str) -> bool:
     """Return whether a name is that of a CTE, which is known neither in itself nor before it."""
+    if node.args.get("db"):
+        return False  # a name with dots is none, even if somebody wrote WITH `a.b`
     inside: exp.Expr = node
     while (parent := inside.parent) is not None:
         with_ = parent.args.get("with_") if not isinstance(inside, exp.With) else None

@@ -27,6 +27,7 @@ from muntin.parser.statements import (
     Statement,
 )
 from muntin.session.outputs import Outputs, plan_with_late_rows
+from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
 from muntin.session.sources import Sources, at_call
@@ -39,15 +40,19 @@ from muntin.spark.connectors.sources.registry import SOURCES, open_empty
 
 @dataclass
 class Check:
-    """Checks texts in a session of their own, as streams if ``streaming``."""
+    """Checks texts in a session of their own, as streams if ``streaming``.
+
+    With ``safe``, a text that is refused is not looked at any further: nothing of it is opened.
+    """
 
     spark: SparkSession
     folder: Path
     streaming: bool
+    safe: SafeMode | None = None
     mistakes: list[MuntinError] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.session = SqlSession(self.spark, streaming=self.streaming)
+        self.session = SqlSession(self.spark, streaming=self.streaming, safe=self.safe)
         self.session.open_source = self._open
         self.text = ""
         self._sources = Sources(self.spark, self.session.catalog, self.folder)
@@ -61,6 +66,10 @@ class Check:
         """
         self.text = self._sources.text = text
         statements = parse(text) if parsed is None else parsed
+        refused = [] if self.safe is None else [*self.safe.refused(text, statements)]
+        if refused:
+            self.mistakes.extend(refused)
+            return len(statements)
         for statement in statements:
             if isinstance(statement, CreateStream | CreateTable | CreateQuery | CreateTrigger):
                 self._try(partial(self.session.declare, statement, text))

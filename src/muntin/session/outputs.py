@@ -13,9 +13,10 @@ from muntin.planner.select import GROUP
 from muntin.planner.translate import Finish, SinglePlan, TranslatedQuery
 from muntin.session.session import SqlSession
 from muntin.session.sources import at_call
-from muntin.session.triggers.trigger import Ledger, Trigger, action_of
+from muntin.session.triggers.trigger import ACTIONS, Ledger, Trigger, action_of
 from muntin.spark.api.plan import Plan
 from muntin.spark.columns import DataFrame
+from muntin.spark.connectors.signature import secrets_of
 from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.connectors.sinks.registry import SINKS, open_sink, together
 from muntin.spark.connectors.sources.registry import SOURCES
@@ -101,7 +102,8 @@ class Outputs:
         ledger = ledger_of(self.folder, trigger)
         if self.run is None:
             ledger.forget(0)
-        return Trigger(action, ledger)
+        signature, _ = ACTIONS[call.name.lower()]
+        return Trigger(action, ledger, secrets_of(signature, call.arguments, call.options))
 
     def _table(self, call: ConnectorCall) -> CreateTable:
         """Return the stored table that ``insert('table')`` names."""

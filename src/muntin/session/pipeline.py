@@ -33,6 +33,7 @@ from muntin.session.outputs import (
     plan_with_late_rows,
     runs,
 )
+from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
 from muntin.spark.api.plan import Plan
@@ -92,6 +93,7 @@ class Pipeline:
         whole: Whether no other text will be run, so that received lines can be removed when the
             queries of this one have read them.
         end: Whether streams end with their pipes; else another pipe can go on.
+        safe: What texts may do, if they are not trusted.
     """
 
     spark: SparkSession
@@ -103,13 +105,14 @@ class Pipeline:
     dead_letter: Path | None = None
     whole: bool = False
     end: bool = True
+    safe: SafeMode | None = None
     running: list[RunningQuery] = field(default_factory=list)
     malformed_queries: dict[str, StreamingQuery | None] = field(default_factory=dict)
     _selects: int = 0
 
     def __post_init__(self) -> None:
         self.batch = BatchWatch(self.spark)
-        self.session = SqlSession(self.spark, streaming=self.streaming)
+        self.session = SqlSession(self.spark, streaming=self.streaming, safe=self.safe)
         self.sources = Sources.serving(self.session, folder=self.folder)
 
     def run(self, text: str, parsed: Sequence[Statement] | None = None) -> int:
@@ -122,9 +125,12 @@ class Pipeline:
         one is found before anything is written. A DROP takes effect at its place, so statements
         after it are translated when it is done.
         """
+        parsed = parse(text) if parsed is None else parsed
+        if self.safe is not None:
+            self.safe.check(text, parsed)
         self.batch.begin()
         ran = 0
-        for statements in _between_drops(parse(text) if parsed is None else parsed):
+        for statements in _between_drops(parsed):
             self.declare(statements, text)
             steps = [self._step(statement, text) for statement in statements]
             for step in steps:

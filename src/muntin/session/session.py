@@ -31,6 +31,7 @@ from muntin.planner.explain import explained
 from muntin.planner.relations import Scope, Table
 from muntin.planner.translate import TranslatedQuery, tables_of, translate
 from muntin.session.catalog import Catalog, Declared, kind_of, refusal, unnamed
+from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.triggers.trigger import ACTIONS
 from muntin.session.without_engine import check_no_engine_words, check_no_past, for_an_engine
 from muntin.spark.api.control import heartbeat
@@ -59,6 +60,7 @@ class SqlSession:
         streaming: Whether streams are followed; else everything there is is read once.
         control: Returns the control rows of streams that are followed.
         functions: Aggregates and framing functions of the user's own, by name.
+        safe: What texts may do, if they are not trusted.
     """
 
     spark: SparkSession
@@ -67,6 +69,7 @@ class SqlSession:
     streaming: bool = False
     control: Controller | None = None
     functions: Mapping[str, object] = field(default_factory=dict)
+    safe: SafeMode | None = None
     catalog: Catalog = field(default_factory=Catalog)
     _opened: dict[str, Table] = field(default_factory=dict)
     _plans: dict[str, tuple[Plan, ...]] = field(default_factory=dict)
@@ -76,6 +79,8 @@ class SqlSession:
         statements = parse(text)
         if not statements:
             raise SqlError("there is no statement", text, 0, expected="SELECT, CREATE, ...")
+        if self.safe is not None:
+            self.safe.check(text, statements)
         answers = [self.run(statement, text) for statement in statements]
         return answers[-1]
 
@@ -141,6 +146,7 @@ class SqlSession:
     def _scope(self, query: Query) -> Scope:
         """Return the tables that the session was given and everything created that it names."""
         scope = Scope.of(self.spark, self.tables, self.functions)
+        scope = replace(scope, closed=self.safe is not None)
         for name in tables_of(query):
             declared = self.catalog.find(name)
             if declared is not None:
@@ -252,15 +258,16 @@ class SqlSession:
 def without_secrets(declared: Declared) -> Declared:
     """Return the same statement, with stars in the place of passwords and tokens."""
     if isinstance(declared, CreateTrigger):
-        return replace(declared, action=_masked(declared.action))
+        return replace(declared, action=shown_call(declared.action))
     if isinstance(declared, CreateQuery):
         calls = (declared.into, declared.late)
-        into, late = (None if call is None else _masked(call) for call in calls)
+        into, late = (None if call is None else shown_call(call) for call in calls)
         return replace(declared, into=into, late=late)
-    return replace(declared, source=_masked(declared.source))
+    return replace(declared, source=shown_call(declared.source))
 
 
-def _masked(call: ConnectorCall) -> ConnectorCall:
+def shown_call(call: ConnectorCall) -> ConnectorCall:
+    """Return a call with stars in the place of passwords and tokens."""
     for signature in _signatures(call.name.lower()):
         arguments, options = signature.hidden(call.arguments, call.options)
         call = replace(call, arguments=arguments, options=options)

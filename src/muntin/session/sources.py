@@ -6,11 +6,10 @@ reported to the stream.
 
 from __future__ import annotations
 
-import tempfile
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from muntin.errors import ArgumentError
@@ -24,13 +23,19 @@ from muntin.spark.columns import DataFrame, SparkSession, to_spark
 from muntin.spark.connectors.signature import named
 from muntin.spark.connectors.sources.protocol import OpenedSource
 from muntin.spark.connectors.sources.registry import SOURCES, open_source
+from muntin.spark.connectors.temporary_folder import temporary_folder
 from muntin.spark.queries.stop import StreamingQuery
 from muntin.spark.scan.file_source import FileSource
+
+#: Sources whose rows come only once, or are made here.
+_KEPT = ("stdin", "socket", "simulate")
 
 
 @dataclass
 class Sources:
     """Opens the sources of a catalog; ``folder`` is where input that comes only once is kept.
+
+    Without one, it is kept in a temporary folder of this process.
 
     Errors show the place of a call in ``text``. A source that was declared by an earlier text and
     is opened only now has that text in ``texts``, by its name.
@@ -38,7 +43,7 @@ class Sources:
 
     spark: SparkSession
     catalog: Catalog
-    folder: Path
+    folder: Path | None
     text: str = ""
     opened: dict[str, OpenedSource] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
@@ -46,8 +51,7 @@ class Sources:
     @classmethod
     def serving(cls, session: SqlSession, text: str = "", folder: Path | None = None) -> Sources:
         """Return the sources that a session opens from now on; the default folder is temporary."""
-        place = folder or Path(tempfile.gettempdir()) / f"muntin-received-{uuid.uuid4().hex[:12]}"
-        sources = cls(session.spark, session.catalog, place, text)
+        sources = cls(session.spark, session.catalog, folder, text)
         session.open_source, session.control = sources.open, sources.control
         return sources
 
@@ -57,11 +61,13 @@ class Sources:
         """Return the rows of a source; a :class:`muntin.session.session.SqlSession` calls this."""
         name = self._name(call)
         with at_call(self.texts.get(name, self.text), call):
-            opened = self._open(call, schema, streaming, self.folder / "received" / name)
+            keeps = call.name.lower() in _KEPT
+            folder = self._place / "received" / name if keeps else None
+            opened = self._open(call, schema, streaming, folder)
             if opened.goes_on and self._ended.exists():
                 raise ArgumentError(
                     "checkpoint",
-                    str(self.folder),
+                    str(self._place),
                     "its streams have ended, so no line could count any more; begin with another "
                     "folder. Without --end the end of a pipe only pauses them",
                 )
@@ -69,12 +75,13 @@ class Sources:
         return opened.files or opened.df
 
     def _open(
-        self, call: ConnectorCall, schema: str | None, streaming: bool, folder: Path
+        self, call: ConnectorCall, schema: str | None, streaming: bool, folder: Path | None
     ) -> OpenedSource:
         if named("source", call.name, [*SOURCES, "simulate"]) != "simulate":
             arguments = call.name, call.arguments, call.options, schema
             return open_source(self.spark, *arguments, streaming=streaming, folder=folder)
         simulated = simulation(call.arguments, call.options)
+        assert folder is not None  # simulated rows are kept
         over = simulated.write(folder, live=streaming)
         columns = ", ".join(
             f"{f.name} {to_spark(f.type).simpleString()}" for f in simulated.rows.schema
@@ -109,7 +116,11 @@ class Sources:
 
     @property
     def _ended(self) -> Path:
-        return self.folder / "ended"
+        return self._place / "ended"
+
+    @cached_property
+    def _place(self) -> Path:
+        return temporary_folder("received") if self.folder is None else self.folder
 
     def sweep(self, queries: Sequence[StreamingQuery]) -> None:
         """Remove input that came only once and that these queries, all there are, have read."""
@@ -130,7 +141,7 @@ class Sources:
                 row.unlink(missing_ok=True)
 
     def _control(self, name: str) -> Path:
-        return self.folder / "control" / name
+        return self._place / "control" / name
 
     def _name(self, call: ConnectorCall) -> str:
         for declared in self.catalog.relations.values():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,6 +26,7 @@ from muntin.spark.api.control import key_punctuation, marked
 from muntin.spark.api.plan import Plan
 from muntin.spark.api.stream import Stream, stream
 from muntin.spark.columns import to_arrow
+from muntin.spark.connectors.temporary_folder import temporary_folder
 from muntin.spark.queries.write import progress, write
 from muntin.specs.disorder import Disorder
 
@@ -160,7 +160,7 @@ def replay(
         tasks: How many tasks get the rows of a micro-batch, in turn.
         folder: Where to write; by default a new temporary folder.
     """
-    root = Path(folder) if folder is not None else Path(tempfile.mkdtemp(prefix="muntin-replay-"))
+    root = Path(folder) if folder is not None else temporary_folder("replay")
     (root / "rows").mkdir(parents=True, exist_ok=True)
     (root / "control").mkdir(parents=True, exist_ok=True)
     replayed = Replay(spark, root, _arrow_schema(spark, schema), schema, tasks)

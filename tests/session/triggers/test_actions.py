@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
+import shlex
 import socket
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,11 +17,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from muntin.errors import ActionError, ArgumentError
+from muntin.errors import ActionError, ArgumentError, MuntinError
 from muntin.session.triggers.command import Command
 from muntin.session.triggers.trigger import action_of
 from muntin.session.triggers.webhook import Webhook
+from muntin.session.triggers.words_as_code import code_in
+from muntin.specs.secrets import SecretReference
 
 
 @contextmanager
@@ -67,7 +75,7 @@ def test_a_failure_is_tried_again() -> None:
 
 def test_it_is_not_tried_for_ever() -> None:
     with receiver(500, 500, 500) as (url, got):
-        with pytest.raises(ActionError, match=r"/x: answered 500, 2 times"):
+        with pytest.raises(ActionError, match=r"/\*\*\*: answered 500, 2 times"):
             Webhook(url, 5.0, 2, sleep=lambda _: None)('{"n": 3}')
         assert len(got) == 2
 
@@ -106,6 +114,42 @@ def test_a_token_is_one_line_and_is_not_shown() -> None:
         action_of("webhook", ["http://x"], {"token": "abc\r\nX-Other: 1"})
 
 
+def test_a_user_in_the_address_is_basic_authentication() -> None:
+    """The password has a slash and an at sign; the receiver gets it as it is."""
+    with receiver() as (url, got):
+        address = url.replace("://", "://me:p%40ss%2Fword@")
+        action_of("webhook", [address], {})('{"n": 3}')
+        action_of("webhook", [url.replace("://", "://only@")], {})('{"n": 4}')
+    expected = [base64.b64encode(user).decode() for user in (b"me:p@ss/word", b"only")]
+    assert [request["token"] for request in got] == [f"Basic {user}" for user in expected]
+
+
+def test_a_token_by_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUNTIN_SECRET_HOOK", "abc")
+    with receiver() as (url, got):
+        action_of("webhook", [url], {"token": SecretReference("hook")})('{"n": 3}')
+    assert got == [{"n": 3, "token": "Bearer abc"}]
+
+
+def test_what_failed_is_reported_without_the_address() -> None:
+    with receiver(500) as (url, _):
+        address = url.replace("://", "://me:Hunter2@") + "?sig=Hunter2"
+        with pytest.raises(ActionError, match="answered 500") as raised:
+            Webhook(address, 5.0, 1)('{"n": 3}')
+    assert "Hunter2" not in str(raised.value)
+    assert "Hunter2" not in repr(Webhook(address, 5.0, 1, "Hunter2"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://me:Hunter2/x@host/y", "http://me:Hun?ter2@h/", "https://me:Hunter2@/x", "http://"],
+)
+def test_an_address_that_cannot_be_is_not_shown(url: str) -> None:
+    with pytest.raises(ArgumentError) as raised:
+        action_of("webhook", [url], {})
+    assert "Hun" not in str(raised.value)
+
+
 def test_a_command_gets_the_row(tmp_path: Path) -> None:
     out = tmp_path / "out"
     script = "import sys; open(sys.argv[1], 'w').write(sys.argv[2] + sys.stdin.read())"
@@ -118,7 +162,7 @@ def test_a_command_that_fails() -> None:
     script = "import sys; print('no such host', file=sys.stderr); sys.exit(3)"
     with pytest.raises(ActionError, match="exit code 3 no such host"):
         Command((sys.executable, "-c", script), 20.0)("{}")
-    with pytest.raises(ActionError, match=r"timed out after 0\.5 seconds"):
+    with pytest.raises(ActionError, match=r"no end after 0\.5 seconds"):
         Command((sys.executable, "-c", "import time; time.sleep(9)"), 0.5)("{}")
     with pytest.raises(ActionError, match="there is no column v; there are n"):
         Command(("echo", "{v}"), 1.0)('{"n": 3}')
@@ -164,11 +208,98 @@ def test_attempts() -> None:
         "awk '{x}'",
         "sh -c -x 'echo {x}'",
         "python3.11 -W ignore -c 'print({x})'",
+        "/usr/bin/perl5.36 -E{x}",
+        "make X={x}",
+        "ssh host {x}",
+        "bash -c -- 'echo {x}'",
+        "sudo -u me sh -c 'echo {x}'",
+        "ruby --eval={x}",
     ],
 )
 def test_a_value_never_becomes_code(line: str) -> None:
-    with pytest.raises(ArgumentError, match=r"would read the value of .* as code"):
+    why = code_in(shlex.split(line))  # whether the program is on this machine or not
+    assert why is not None
+    assert re.search(r"would read .* as code", why)
+
+
+def test_a_command_that_reads_code_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"would read the value of echo .x. as code"):
+        action_of("command", ["sh -c 'echo {x}'"], {})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "sh",
+            "bash -s",
+            "sh -x",
+            "/bin/dash -",
+            "env A=1 sh",
+            "timeout 5 bash",
+            "bash /dev/stdin",
+        ),
+        *("python3", "python3 -", "perl -w", "sh -es x", "bash --norc -s -- {x}"),
+        *("xargs sh -c 'echo x'", "xargs -I% sh -c 'echo %'"),
+    ],
+)
+def test_the_row_never_becomes_code(line: str) -> None:
+    """``{"k": "$(id)"}`` on the standard input of a shell would run id."""
+    why = code_in(shlex.split(line))
+    assert why is not None
+    assert "would read the row on its standard input as code" in why
+
+
+@pytest.mark.parametrize("line", ["env {x}", "nice -n 5 {x}", "timeout 5 {x}", "xargs {x}"])
+def test_a_value_is_never_the_program(line: str) -> None:
+    with pytest.raises(ArgumentError, match=r"would run the program that is the value of"):
         action_of("command", [line], {})
+    with pytest.raises(ArgumentError, match="no such program"):
+        action_of("command", ["{x} a"], {})
+
+
+def test_a_value_is_never_an_option(tmp_path: Path) -> None:
+    """``sort -o file`` would write a file; ``--`` or a word before the value ends that."""
+    target = tmp_path / "made"
+    run = action_of("command", ["sort {x}"], {})
+    with pytest.raises(
+        ActionError, match=r"would read the value '-o.* as an option; write -- before"
+    ):
+        run(json.dumps({"x": f"-o{target}"}))
+    assert not target.exists()
+    action_of("command", ["echo -- {x} {n}"], {})(json.dumps({"x": "-e", "n": -3}))
+    action_of("command", ["echo {n}"], {})(json.dumps({"n": -3}))  # a number is none
+
+
+WORDS = [
+    "sh",
+    "-c",
+    "echo {x}",
+    "{x}",
+    "env",
+    "timeout",
+    "5",
+    "bash",
+    "--",
+    "-e",
+    "x",
+    "python3",
+    "cat",
+]
+EVIL = "{\"x\": \"$(touch made); `touch made`; open('made', 'w')\"}"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5))
+def test_no_command_that_is_taken_runs_a_value(words: list[str]) -> None:
+    line = shlex.join(words)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            action = action_of("command", [f"env -C {folder} {line}"], {"timeout": 2})
+            action(EVIL)
+        except MuntinError:
+            pass
+        assert not (Path(folder) / "made").exists()
 
 
 def test_a_value_is_a_word_after_the_code(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.synopses.exponential_histogram import checked_k
+from muntin.aggregates.synopses.plain_values import (
+    plain_from_json,
+    plain_to_json,
+    reading_dump,
+    refuse_pickle,
+)
 from muntin.aggregates.synopses.protocol import BOUNDED, KeptRowsSynopsis
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
@@ -23,8 +28,12 @@ class Composable(Protocol):
     """A function f of rows with a sketch [Exponential histograms 5, properties P1 to P5].
 
     f is never negative, grows at most like a power of the number of rows, and for two adjacent
-    stretches ``f(a) + f(b) <= f(a + b) <= constant * (f(a) + f(b))``. An object of the class and
-    its sketches must be picklable, and ``compose`` must leave its arguments as they are.
+    stretches ``f(a) + f(b) <= f(a + b) <= constant * (f(a) + f(b))``. An object of the class must
+    be picklable, because it is sent to workers, and ``compose`` must leave its arguments as they
+    are. A stream keeps sketches in its checkpoint, where nothing is pickled: a sketch is made of
+    numbers, texts, bytes, None, lists, tuples, dictionaries and arrays of numbers. A function with
+    sketches of a class of its own has two methods more, ``to_bytes(sketch)``, which returns bytes,
+    and ``from_bytes(data)``, which returns an equal sketch.
 
     >>> class Pairs:  # how many pairs of rows there are
     ...     constant = 2.0
@@ -78,6 +87,9 @@ class Composed:
             raise ArgumentError(
                 "function", self.function, f"it must have {', '.join(missing)} (mt.Composable)"
             )
+        if hasattr(self.function, "to_bytes") != hasattr(self.function, "from_bytes"):
+            expected = "it has one of to_bytes and from_bytes, and a checkpoint needs both or none"
+            raise ArgumentError("function", self.function, expected)
         if not self.function.constant >= 1:
             raise ArgumentError("constant", self.function.constant, "C_f is at least 1")
 
@@ -103,10 +115,31 @@ class Composed:
         return ComposedHistogram(self)
 
     def load(self, dumped: bytes) -> ComposedHistogram:
+        refuse_pickle(dumped)
         histogram = ComposedHistogram(self)
-        buckets, histogram.limit = pickle.loads(dumped)
-        histogram.buckets = [ComposedBucket(*bucket) for bucket in buckets]
+        with reading_dump():
+            *buckets, limit = plain_from_json(dumped)
+            histogram.limit = int(limit)
+            histogram.buckets = [
+                ComposedBucket(int(first), int(last), self.sketch_of(kept), value)
+                for first, last, kept, value in buckets
+            ]
         return histogram
+
+    def kept(self, sketch: Any) -> Any:
+        """Return a sketch as a plain value, for a checkpoint."""
+        own = getattr(self.function, "to_bytes", None)
+        if own is None:
+            return sketch
+        data = own(sketch)
+        if not isinstance(data, bytes):
+            raise ArgumentError("to_bytes", data, "it returns bytes")
+        return data
+
+    def sketch_of(self, kept: Any) -> Any:
+        """Return the sketch that was kept."""
+        own = getattr(self.function, "from_bytes", None)
+        return kept if own is None else own(kept)
 
 
 class ComposedBucket(NamedTuple):
@@ -197,8 +230,11 @@ class ComposedHistogram:
         del self.buckets[: bisect_left(self.buckets, below, key=lambda bucket: bucket.last)]
 
     def dump(self) -> bytes:
-        # Plain tuples do not depend on the module of the class.
-        return pickle.dumps(([tuple(bucket) for bucket in self.buckets], self.limit))
+        buckets = [
+            [first, last, self.kind.kept(sketch), value]
+            for first, last, sketch, value in self.buckets
+        ]
+        return plain_to_json([*buckets, self.limit]).encode()
 
 
 @dataclass(frozen=True)

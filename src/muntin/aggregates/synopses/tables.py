@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import pickle
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -12,11 +12,16 @@ import pyarrow as pa
 
 from muntin.aggregates.synopses.count_sum_avg import ApproxAvg, ApproxCount, ApproxSum
 from muntin.aggregates.synopses.exponential_histogram import checked_number, units
+from muntin.aggregates.synopses.plain_values import reading_dump, refuse_pickle
 from muntin.aggregates.synopses.protocol import KeptRowsSynopsis, Synopsis, SynopsisKind
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Floats, Ints
 from muntin.kernels.hashing import hash_doubles
 
+#: How a dump begins, unlike any pickle; then, before each entry's dump, its length, or -1 for a
+#: place without an entry.
+_HEAD = b"M"
+_LENGTH = struct.Struct("<q")
 _KINDS: dict[str, type[ApproxCount] | type[ApproxSum] | type[ApproxAvg]] = {
     "count": ApproxCount,
     "sum": ApproxSum,
@@ -134,14 +139,34 @@ class SynopsisTable:
                 entry.forget(below)
 
     def dump(self) -> bytes:
-        return pickle.dumps([None if entry is None else entry.dump() for entry in self.entries])
+        """Return the dumps of all entries, each after its length."""
+        dumps = [None if entry is None else entry.dump() for entry in self.entries]
+        return _HEAD + b"".join(
+            _LENGTH.pack(-1) if dumped is None else _LENGTH.pack(len(dumped)) + dumped
+            for dumped in dumps
+        )
 
     def loaded(self, dumped: bytes) -> SynopsisTable:
         """Load the entries that :meth:`dump` wrote, and return this table."""
-        self.entries = [
-            None if entry is None else self.inner.load(entry) for entry in pickle.loads(dumped)
-        ]
+        refuse_pickle(dumped)
+        with reading_dump():
+            self._load(dumped)
         return self
+
+    def _load(self, dumped: bytes) -> None:
+        if not dumped.startswith(_HEAD):
+            raise ValueError("it does not begin as a table of synopses does")
+        at = len(_HEAD)
+        for place in range(len(self.entries)):
+            (length,) = _LENGTH.unpack_from(dumped, at)
+            at += _LENGTH.size
+            if length < -1 or length > len(dumped) - at:
+                raise ValueError(f"entry {place} has {length} bytes, and {len(dumped) - at} follow")
+            if length >= 0:
+                self.entries[place] = self.inner.load(dumped[at : at + length])
+                at += length
+        if at != len(dumped):
+            raise ValueError(f"{len(dumped) - at} bytes follow the last entry")
 
 
 DEFINITIONS = (

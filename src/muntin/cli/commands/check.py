@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 )
 @options.STREAM
 @options.JSON
+@options.safe_options
+@options.SECRETS
 @options.spark_options
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:
@@ -45,7 +47,10 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     except SqlError as unreadable:
         _report(unreadable, json_lines=arguments["as_json"])
         ctx.exit(Exit.TEXT)
-    mistakes = [] if arguments["syntax"] else _mistakes(text, statements, arguments)
+    mode = arguments["safe_mode"]
+    mistakes: list[MuntinError] = [] if mode is None else [*mode.refused(text, statements)]
+    if not mistakes and not arguments["syntax"]:
+        mistakes = _mistakes(text, statements, arguments)
     for mistake in mistakes:
         _report(mistake, json_lines=arguments["as_json"])
     if mistakes:
@@ -57,7 +62,7 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
 def _mistakes(
     text: str, statements: Sequence[Statement], arguments: Mapping[str, Any]
-) -> Sequence[MuntinError]:
+) -> list[MuntinError]:
     """Return what is wrong with statements, checked against the columns of their sources."""
     from muntin.cli.spark_session import called, session, streams
 
@@ -69,7 +74,7 @@ def _mistakes(
     ):
         from muntin.session.check import Check
 
-        check = Check(spark, Path(folder), streaming)
+        check = Check(spark, Path(folder), streaming, arguments["safe_mode"])
         check.check(text, statements)
     return check.mistakes
 

@@ -67,6 +67,8 @@ def command() -> None:
     help="How often a micro-batch runs, such as '10 seconds'; as soon as possible unless given.",
 )
 @options.JSON
+@options.safe_options
+@options.SECRETS
 @options.spark_options
 def start(home: Path, **arguments: Any) -> None:
     """Run an engine until Ctrl-C, or until `muntin engine stop`.
@@ -78,17 +80,21 @@ def start(home: Path, **arguments: Any) -> None:
 
     text = None if arguments["file"] is None else arguments["file"].read_text()
     statements = [*(() if text is None else parse(text)), *_created_before(home)]
+    mode = arguments["safe_mode"]
+    if mode is not None and text is not None:  # before Spark starts
+        mode.check(text, parse(text))
     progress = CommandProgress(as_json=arguments["as_json"])
     with session(arguments["spark_options"], progress, called(statements), workers=True) as spark:
         from muntin.engine.engine import Engine
         from muntin.engine.sql import run_statements
 
         every = arguments["trigger"]
-        with Engine(spark, home) as engine:
+        root = None if mode is None else mode.root
+        with Engine(spark, home, safe=mode is not None, root=root) as engine:
             engine.restore_streams()
             if text is not None:
                 # Before the start: a query would miss the rows that a stream reads before it.
-                run_statements(engine, text, keep=True)
+                run_statements(engine, text, keep=True, safe=mode)
             engine.start(None if every is None else {"processingTime": every})
             _run(engine, progress)
 

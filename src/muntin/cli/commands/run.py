@@ -18,6 +18,7 @@ from muntin.cli.progress import CommandProgress
 
 if TYPE_CHECKING:
     from muntin.session.pipeline import Pipeline
+    from muntin.session.safe.safe_mode import SafeMode
 
 
 @click.command()
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
 )
 @options.JSON
+@options.safe_options
+@options.SECRETS
 @options.spark_options
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:
@@ -66,6 +69,10 @@ def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> Non
     from muntin.parser.parse import parse
 
     statements = parse(text)
+    mode = arguments.get("safe_mode")
+    if mode is not None:  # before Spark starts, and fetches what the text names
+        mode.check(text, statements)
+        _check_folders(mode, arguments)
     streaming = streams(statements) if arguments["stream"] is None else arguments["stream"]
     progress = CommandProgress(as_json=arguments["as_json"])
     with ExitStack() as stack:
@@ -98,9 +105,19 @@ def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> Non
             trigger=_trigger(arguments),
             dead_letter=_letters(arguments, streaming),
             whole=True,
+            safe=mode,
             end=arguments.get("end", False) or arguments["checkpoint"] is None,
         )
         _run(ctx, pipeline, partial(pipeline.run, text, statements), output, arguments, progress)
+
+
+def _check_folders(mode: SafeMode, arguments: Mapping[str, Any]) -> None:
+    """Raise if a text could change what Muntin keeps."""
+    from muntin.session.safe.root_folder import check_apart
+
+    for name in ("checkpoint", "dead_letter"):
+        if arguments[name] is not None:
+            check_apart(mode.root, arguments[name], f"the folder of --{name.replace('_', '-')}")
 
 
 def _trigger(arguments: Mapping[str, Any]) -> dict[str, object] | None:

@@ -36,6 +36,8 @@ Ctrl-C stops a stream that is shown, or discards what was typed. exit or Ctrl-D 
 @click.option(
     "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
 )
+@options.safe_options
+@options.SECRETS
 @options.spark_options
 def command(**arguments: Any) -> None:
     """Type SQL and see results, live on streams.
@@ -55,7 +57,14 @@ def command(**arguments: Any) -> None:
         from muntin.spark.start.fetch_packages import FetchedPackages
 
         tables = LiveTables(arguments["rows"], progress)
-        pipeline = Pipeline(spark, Path(folder), arguments["stream"], tables.sink, tables.answer)
+        pipeline = Pipeline(
+            spark,
+            Path(folder),
+            arguments["stream"],
+            tables.sink,
+            tables.answer,
+            safe=arguments["safe_mode"],
+        )
         options = arguments["spark_options"]
         fetched = FetchedPackages(spark, options.packages) if options.fetches else None
         shell = Shell(pipeline, tables, progress, fetched)
@@ -150,7 +159,10 @@ class Shell:
 
         if self._packages is None:
             return
-        for package in self._packages.missing(called(parse(text))):
+        statements = parse(text)
+        if self._pipeline.safe is not None:
+            self._pipeline.safe.check(text, statements)
+        for package in self._packages.missing(called(statements)):
             with self._progress.during(f"Fetching {package}"):
                 self._packages.fetch(package)
 

@@ -16,6 +16,7 @@ from muntin.engine.sinks.delivery_ledger import DeadLetter, DeliveryLedger, LogP
 from muntin.engine.sinks.sink_call import SinkCall, SinkRecord
 from muntin.engine.sinks.targets import RowTarget, Target
 from muntin.errors import ArgumentError
+from muntin.specs.secrets import without_secrets_in
 
 #: How many sinks deliver at the same time.
 _WORKERS = 16
@@ -170,7 +171,7 @@ class Deliveries:
         try:
             target = self._open(record.call, query.name or query.id)
         except Exception as error:  # as if the sink had failed: the others go on
-            target, stopped = _nobody(), f"it cannot be opened: {error}"
+            target, stopped = _nobody(), f"it cannot be opened: {without_secrets_in(str(error))}"
         delivery = Delivery(
             record,
             target,

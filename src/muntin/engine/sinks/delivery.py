@@ -22,6 +22,7 @@ from muntin.engine.sinks.row_json import row_lines
 from muntin.engine.sinks.sink_call import INTO, SinkRecord
 from muntin.engine.sinks.targets import AnswerKey, RowTarget, TableTarget, Target
 from muntin.errors import MuntinError
+from muntin.specs.secrets import without
 
 #: Seconds before the second attempt; doubled before each further one.
 PAUSE = 0.5
@@ -168,7 +169,7 @@ class Delivery:
                 act()
                 return None
             except Exception as error:  # whatever a sink raises must not stop the others
-                reason = _reason(error)
+                reason = without(_reason(error), self.target.secrets)
         return reason if attempts < 2 else f"{reason}, {attempts} times"
 
     def _moved(self, position: LogPosition) -> None:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from muntin.engine.registry import Registry
 from muntin.engine.sinks.deliveries import Deliveries, SinkStatus
 from muntin.engine.sinks.delivery_ledger import DeadLetter
 from muntin.engine.sinks.sink_call import INTO, SinkCall, SinkRecord
 from muntin.errors import ArgumentError
+from muntin.parser.errors import Position
+from muntin.parser.hidden_secrets import without_secrets
 from muntin.parser.parse import parse
-from muntin.parser.statements import CreateTrigger
+from muntin.parser.statements import ConnectorCall, CreateTrigger
+from muntin.session.session import shown_call
+
+_NOWHERE = Position(1, 1, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +56,14 @@ class QuerySinks:
         self.deliveries.drop(number)
 
     def status(self) -> list[SinkStatus]:
-        """Return how far the sinks are, since their query was first answered in this process."""
-        return self.deliveries.status(self.query_id)
+        """Return how far the sinks are, since their query was first answered in this process.
+
+        Passwords and tokens of their calls are not shown.
+        """
+        return [
+            replace(status, record=replace(status.record, call=_shown(status.record.call)))
+            for status in self.deliveries.status(self.query_id)
+        ]
 
     def resume(self, name: str = INTO) -> None:
         """Let a sink that stopped itself go on where it was."""
@@ -76,6 +87,11 @@ class QuerySinks:
         return records[name].number
 
 
+def _shown(call: SinkCall) -> SinkCall:
+    shown = shown_call(ConnectorCall(call.connector, call.arguments, call.options, _NOWHERE))
+    return replace(call, arguments=shown.arguments, options=shown.options)
+
+
 def read_call(argument: str, name: str, text: str, *, on_change: bool = False) -> SinkCall:
     """Return the sink or action that a text names, in the words of SQL.
 
@@ -84,9 +100,11 @@ def read_call(argument: str, name: str, text: str, *, on_change: bool = False) -
     """
     statements = parse(f"CREATE TRIGGER t ON q DO {text}")
     if len(statements) != 1 or not isinstance(statements[0], CreateTrigger):
-        raise ArgumentError(argument, text, "it is one sink or action, such as parquet('out')")
+        shown = without_secrets(text)
+        raise ArgumentError(argument, shown, "it is one sink or action, such as parquet('out')")
     call = statements[0].action
     if call.name.lower() == "insert":
-        raise ArgumentError(argument, text, "name the sink itself, such as parquet('out')")
+        shown = without_secrets(text)
+        raise ArgumentError(argument, shown, "name the sink itself, such as parquet('out')")
     options = dict(call.options)
     return SinkCall(name, call.name, tuple(call.arguments), options, on_change=on_change)

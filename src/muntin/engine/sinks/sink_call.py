@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 from muntin.spark.connectors.signature import Literal
+from muntin.specs.secrets import SecretReference
 
 #: The name of a query's own sink; no trigger has it.
 INTO = ""
+#: The key of a secret by reference, in JSON.
+_SECRET = "secret"
 
 
 @dataclass(frozen=True)
@@ -50,16 +53,25 @@ class SinkRecord:
 
 
 def to_text(call: SinkCall) -> str:
-    """Return a call as JSON."""
-    return json.dumps(asdict(call), sort_keys=True)
+    """Return a call as JSON; a secret by reference is kept as its name."""
+    values = {name: getattr(call, name) for name in SinkCall.__dataclass_fields__}
+    return json.dumps(values, sort_keys=True, default=_reference)
 
 
 def from_text(text: str) -> SinkCall:
     """Return the call that :func:`to_text` wrote."""
     values = json.loads(text)
-    return SinkCall(**{**values, "arguments": _tuples(values["arguments"])})
+    options = {name: _as_given(value) for name, value in values["options"].items()}
+    return SinkCall(**{**values, "arguments": _as_given(values["arguments"]), "options": options})
 
 
-def _tuples(value: object) -> object:
-    """Return lists of JSON as the tuples that they were."""
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def _reference(value: object) -> object:
+    """Return a secret by reference, or a mapping, as JSON can say it."""
+    return {_SECRET: value.name} if isinstance(value, SecretReference) else dict(value)  # type: ignore[call-overload]
+
+
+def _as_given(value: object) -> object:
+    """Return lists of JSON as the tuples that they were, and names as references to secrets."""
+    if isinstance(value, dict):
+        return SecretReference(value[_SECRET])
+    return tuple(map(_as_given, value)) if isinstance(value, list) else value

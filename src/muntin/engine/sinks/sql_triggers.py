@@ -14,7 +14,8 @@ from muntin.engine.sinks.sink_call import SinkRecord
 from muntin.parser.engine_statements import written_value
 from muntin.parser.errors import Position, SqlError, closest
 from muntin.parser.statements import ConnectorCall, Constant, CreateTrigger, Drop
-from muntin.session.session import without_secrets
+from muntin.session.session import shown_call
+from muntin.specs.secrets import SecretReference
 
 _COLUMNS = pa.schema(
     [
@@ -77,9 +78,8 @@ class SqlTriggers:
     def _row(self, record: SinkRecord) -> dict[str, object]:
         owner, call = self._owner(record), record.call
         action = ConnectorCall(call.connector, call.arguments, call.options, _NOWHERE)
-        masked = without_secrets(CreateTrigger(call.name, owner, action, _NOWHERE))
-        assert isinstance(masked, CreateTrigger)
-        row: dict[str, object] = {"name": call.name, "query": owner, "action": str(masked.action)}
+        shown = str(shown_call(action))
+        row: dict[str, object] = {"name": call.name, "query": owner, "action": shown}
         for status in self.sinks(record.query_id).status():
             if status.record.number == record.number:
                 row |= {"delivered": status.delivered, "letters": status.letters}
@@ -117,6 +117,8 @@ def _call(record: SinkRecord) -> str:
 def _written(value: Constant | Any) -> str:
     if isinstance(value, tuple | list):
         return f"ARRAY({', '.join(map(_written, value))})"
+    if isinstance(value, SecretReference):
+        return str(value)
     if value is None or isinstance(value, bool):
         return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
     return written_value(value)

@@ -13,8 +13,9 @@ from muntin.engine.sinks.sink_call import SinkCall
 from muntin.session.triggers.trigger import ACTIONS, Action, action_of
 from muntin.session.triggers.webhook import Webhook
 from muntin.spark.columns import DataFrame, SparkSession, dataframe
+from muntin.spark.connectors.signature import secrets_of
 from muntin.spark.connectors.sinks.protocol import Sink
-from muntin.spark.connectors.sinks.registry import open_sink
+from muntin.spark.connectors.sinks.registry import SINKS, open_sink
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class TableTarget:
     spark: SparkSession
     open: Callable[[str], Sink]
     to_rows: Callable[[SparkSession, pa.Table], DataFrame] = dataframe
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     _opened: dict[str, Sink] = field(default_factory=dict)
 
     def put(self, key: AnswerKey, table: pa.Table) -> None:
@@ -65,6 +67,7 @@ class RowTarget:
 
     action: Action
     attempts: int
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 Target = TableTarget | RowTarget
@@ -75,17 +78,20 @@ def open_target(spark: SparkSession, call: SinkCall, query: str) -> Target:
 
     The sink is opened once at once, so that a call that cannot work is refused now.
     """
-    if call.connector.lower() in ACTIONS:
+    name = call.connector.lower()
+    if name in ACTIONS:
+        secrets = secrets_of(ACTIONS[name][0], call.arguments, call.options)
         action = action_of(call.connector, call.arguments, call.options)
         if isinstance(action, Webhook):  # attempts are made, and noted, by the delivery
-            return RowTarget(replace(action, attempts=1), action.attempts)
-        return RowTarget(action, call.attempts)
+            return RowTarget(replace(action, attempts=1), action.attempts, secrets)
+        return RowTarget(action, call.attempts, secrets)
 
     def opened(run: str) -> Sink:
         return open_sink(spark, call.connector, call.arguments, call.options, query=query, run=run)
 
     opened("0" * 8)
-    return TableTarget(spark, opened)
+    secrets = secrets_of(SINKS[name].signature, call.arguments, call.options)
+    return TableTarget(spark, opened, secrets=secrets)
 
 
 def session_zone(spark: SparkSession) -> ZoneInfo:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.definition import AggregateCall, slot_types
+from muntin.aggregates.synopses.plain_values import reading_dump
 from muntin.aggregates.synopses.protocol import SynopsisKind, result_column
 from muntin.kernels.arrays import NEVER, Floats, Ints
 from muntin.kernels.grouping import KeyedTables
@@ -142,7 +143,8 @@ class SynopsisOperator(OrderedRowsOperator):
         dumps: list[bytes] = []
         for turn, key in enumerate(touched.tolist()):
             old = row_of.get(key)
-            synopsis = kind.new() if old is None else kind.load(stored[old].as_py())
+            with reading_dump():
+                synopsis = kind.new() if old is None else kind.load(stored[old].as_py())
             fed_rows = slice(rows[turn], rows_end[turn])
             questions = slice(asked[turn], asked_end[turn])
             answer = synopsis.run(

@@ -15,6 +15,7 @@ from muntin.session.triggers.webhook import WEBHOOK, Webhook
 from muntin.spark.columns import DataFrame
 from muntin.spark.connectors.signature import BoundCall, Literal, Signature, named
 from muntin.spark.connectors.sinks.stdout import lines_of
+from muntin.specs.secrets import without
 
 #: How many micro-batches are kept. Spark repeats only the last one; the others are for people.
 _KEPT = 20
@@ -91,6 +92,7 @@ class Trigger:
 
     action: Action
     ledger: Ledger
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     fired: int = field(default=0, init=False)
     failed: int = field(default=0, init=False)
 
@@ -110,4 +112,5 @@ class Trigger:
         except Exception as error:  # an action must never stop the stream
             self.failed += 1
             reason = str(error) if isinstance(error, ActionError) else repr(error)
+            reason = without(reason, self.secrets)
             self.ledger.note_failed(line, reason)

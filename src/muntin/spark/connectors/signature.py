@@ -6,20 +6,20 @@ misspelt option is an error and not an option without effect.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from muntin.errors import ArgumentError, did_you_mean
+from muntin.specs.secrets import (
+    HIDDEN,
+    SecretReference,
+    is_secret,
+    origin_of,
+    without_secrets_in,
+)
 
 #: A value in a call.
-Literal = str | int | float | bool | None | tuple["Literal", ...]
-#: What is shown instead of a secret.
-HIDDEN = "***"
-#: Words in the names of secrets, such as kafka.ssl.keystore.password; Spark hides some of these.
-_SECRET = re.compile("password|secret|token|jaas|credential|access[.]?key", re.IGNORECASE)
-#: Passwords in addresses: https://me:secret@host, postgresql://host/db?password=secret.
-_IN_ADDRESS = re.compile(r"(?<=://)([^/@:\s]*:)[^/@\s]+(?=@)|(?<=[?&])((?:password|token)=)[^&\s]*")
+Literal = str | int | float | bool | SecretReference | None | tuple["Literal", ...]
 #: The types of values, for messages.
 _KINDS: Mapping[type, str] = {
     str: "a text in quotes",
@@ -29,18 +29,12 @@ _KINDS: Mapping[type, str] = {
 }
 
 
-def is_secret(name: str) -> bool:
-    """Return whether the value of a setting or option of this name must not be shown.
-
-    >>> is_secret("spark.hadoop.fs.s3a.access.key"), is_secret("spark.driver.memory")
-    (True, False)
-    """
-    return bool(_SECRET.search(name))
-
-
 @dataclass(frozen=True)
 class Parameter:
-    """A named value of a call; a secret is never shown."""
+    """A named value of a call; a secret is never shown.
+
+    Of an address that is ``private`` only the host is shown: whoever knows it all can post to it.
+    """
 
     name: str
     kind: type
@@ -49,14 +43,17 @@ class Parameter:
     choices: tuple[str, ...] = ()
     positive: bool = False
     secret: bool = False
+    private: bool = False
 
     def checked(self, value: Literal, where: str) -> Literal:
         """Return the value; raises what would work if it does not fit."""
+        if isinstance(value, SecretReference) and self.kind is str and not self.choices:
+            return value  # looked up when it is used
         if self.kind is float and type(value) is int:
             value = float(value)
         fits = isinstance(value, self.kind) and (self.kind is bool or not isinstance(value, bool))
         if not fits:
-            shown = HIDDEN if self.secret else value
+            shown = HIDDEN if self.secret else _shown_address(value)
             raise ArgumentError(self.name, shown, f"{where} takes {_KINDS[self.kind]} here")
         if self.positive and isinstance(value, int | float) and not value > 0:
             raise ArgumentError(self.name, value, "it must be above zero")
@@ -75,7 +72,7 @@ class BoundCall:
     passed: Mapping[str, Literal] = field(default_factory=dict)
 
     def text(self, name: str) -> str:
-        return str(self.values[name])
+        return str(_known(self.values[name]))
 
     def number(self, name: str) -> int:
         value = self.values[name]
@@ -87,11 +84,11 @@ class BoundCall:
 
     def maybe(self, name: str) -> str | None:
         value = self.values[name]
-        return None if value is None else str(value)
+        return None if value is None else str(_known(value))
 
     def spark_options(self) -> dict[str, str]:
         """Return the options that are passed on to Spark."""
-        return {name: _spelled(value) for name, value in self.passed.items()}
+        return {name: _spelled(_known(value)) for name, value in self.passed.items()}
 
 
 @dataclass(frozen=True)
@@ -117,7 +114,7 @@ class Signature:
         for name, value in options.items():
             where, known = self._known(name, value)
             if known in own or known in passed:
-                shown = HIDDEN if self._is_secret(known) else value
+                shown = self._shown(known, value)
                 raise ArgumentError(name, shown, f"{self.name} has it already")
             (own if where == "own" else passed)[known] = value
         values = {p.name: self._value(p, own) for p in self.parameters}
@@ -154,7 +151,8 @@ class Signature:
     ) -> tuple[tuple[Literal, ...], dict[str, Literal]]:
         """Return the values of a call without its secrets, to be shown."""
         names = [p.name for p in self.parameters]
-        places = (names[n] if n < len(names) else "" for n in range(len(arguments)))
+        # What is beyond the parameters may be a password in a wrong place.
+        places = (names[n] if n < len(names) else "secret" for n in range(len(arguments)))
         by_place = zip(places, arguments, strict=True)
         return (
             tuple(self._shown(name, value) for name, value in by_place),
@@ -162,9 +160,13 @@ class Signature:
         )
 
     def _shown(self, name: str, value: Literal) -> Literal:
-        if value is not None and self._is_secret(name):
+        if value is None or isinstance(value, SecretReference):
+            return value
+        if self._is_secret(name):
             return HIDDEN
-        return _IN_ADDRESS.sub(rf"\1\2{HIDDEN}", value) if isinstance(value, str) else value
+        if isinstance(value, str) and any(p.name == name and p.private for p in self.parameters):
+            return origin_of(value)
+        return _shown_address(value)
 
     def _is_secret(self, name: str) -> bool:
         declared = any(p.secret for p in self.parameters if _plain(p.name) == _plain(name))
@@ -187,6 +189,41 @@ def named(kind: str, name: str, known: Iterable[str]) -> str:
 
 def _plain(name: str) -> str:
     return name.replace("_", "").lower()
+
+
+def _shown_address(value: Literal) -> Literal:
+    """Return a text without the secrets in addresses and settings in it."""
+    if isinstance(value, tuple):
+        return tuple(map(_shown_address, value))
+    return without_secrets_in(value) if isinstance(value, str) else value
+
+
+def _known(value: Literal) -> Literal:
+    """Return a value, that of a secret for a reference to it."""
+    return value.value() if isinstance(value, SecretReference) else value
+
+
+def secrets_of(
+    signature: Signature, arguments: Sequence[Literal], options: Mapping[str, Literal]
+) -> tuple[str, ...]:
+    """Return the secrets of a call as they are, to be hidden where an error shows them."""
+    shown, named_ = signature.hidden(arguments, options)
+    pairs = [*zip(arguments, shown, strict=True)]
+    pairs += [(value, named_[name]) for name, value in options.items()]
+    secrets: list[str] = []
+    for value, visible in pairs:
+        if isinstance(value, SecretReference):
+            secrets += _resolved(value)
+        elif isinstance(value, str) and value != visible:
+            secrets.append(value)
+    return tuple(secrets)
+
+
+def _resolved(reference: SecretReference) -> list[str]:
+    try:
+        return [reference.value()]
+    except ArgumentError:
+        return []  # it is nowhere, so nothing can show it
 
 
 def _spelled(value: Literal) -> str:

@@ -122,6 +122,7 @@ def loader() -> Callable[[], None]:
     def unpacked() -> str:
         import bz2 as compressed
         import os
+        import stat
         import tempfile
         import zipfile as zip_files
         from io import BytesIO
@@ -130,8 +131,11 @@ def loader() -> Callable[[], None]:
         user = os.getuid()
         folder = Folder(tempfile.gettempdir()) / f"muntin-{user}-{known}"
         folder.mkdir(mode=0o700, exist_ok=True)
-        if folder.stat(follow_symlinks=False).st_uid != user:
-            raise PermissionError(f"{folder} belongs to somebody else; remove it")
+        found = folder.stat(follow_symlinks=False)
+        if found.st_uid != user or not stat.S_ISDIR(found.st_mode) or found.st_mode & 0o022:
+            raise PermissionError(
+                f"{folder} belongs to somebody else, or others can write; remove it"
+            )
         with zip_files.ZipFile(BytesIO(compressed.decompress(archive))) as packed:
             # Check each file, because a cleaner of temporary folders may have deleted some of them.
             # Replace each file in one move, because other workers may be unpacking or importing it.

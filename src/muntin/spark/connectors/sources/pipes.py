@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import sys
-import tempfile
 import uuid
 from dataclasses import replace
-from pathlib import Path
 
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -18,6 +16,7 @@ from muntin.spark.connectors.sources.lines import FORMAT, LINE_OPTIONS, rows_of_
 from muntin.spark.connectors.sources.malformed import ORIGIN
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 from muntin.spark.connectors.sources.spool import Read, Spool, SpoolCleanup
+from muntin.spark.connectors.temporary_folder import temporary_folder
 
 STDIN = Signature("stdin", (FORMAT,), LINE_OPTIONS)
 SOCKET = Signature(
@@ -58,7 +57,7 @@ def _spooled(request: SourceRequest, read: Read) -> OpenedSource:
     """Return the lines as they come, or all of them when the input has ended."""
     why = "nothing is known of a line before it comes"
     columns = request.columns(why)
-    folder = request.folder or Path(tempfile.mkdtemp(prefix="muntin-spool-"))
+    folder = request.folder or temporary_folder("spool")
     spool = Spool(folder, read)
     if request.streaming:
         spool.start()

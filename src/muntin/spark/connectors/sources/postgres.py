@@ -15,6 +15,7 @@ from pyspark.errors import PySparkException
 from muntin.errors import ArgumentError, RequirementError
 from muntin.spark.connectors.signature import BoundCall, Parameter, Signature
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
+from muntin.specs.secrets import without, without_secrets_in
 
 _DRIVER = "org.postgresql.Driver"
 #: How a database is named; the default user and password are those of the environment, as in psql.
@@ -38,15 +39,16 @@ def open_postgres(request: SourceRequest) -> OpenedSource:
     try:
         return OpenedSource(reader.options(**request.bound.spark_options()).load())
     except (PySparkException, Py4JJavaError) as error:
-        expected = f"{database.url} says: {first_line(error)}"
+        known = (database.password,) if database.password else ()
+        expected = without(f"{database.url} says: {first_line(error)}", known)
         raise ArgumentError("table", table, expected) from error
 
 
 @dataclass(frozen=True)
 class Database:
-    """The address of a database, and the user; the password is not shown."""
+    """The address of a database, and the user; no password is shown, nor that in the address."""
 
-    url: str
+    url: str = field(repr=False)
     user: str | None
     password: str | None = field(repr=False)
 
@@ -56,7 +58,7 @@ class Database:
         url = bound.text("url").removeprefix("jdbc:")
         if not url.startswith("postgresql://"):
             expected = "it is an address such as 'postgresql://localhost:5432/mydb'"
-            raise ArgumentError("url", bound.text("url"), expected)
+            raise ArgumentError("url", without_secrets_in(bound.text("url")), expected)
         user = bound.maybe("user") or os.environ.get("PGUSER")
         return cls(f"jdbc:{url}", user, bound.maybe("password") or os.environ.get("PGPASSWORD"))
 
