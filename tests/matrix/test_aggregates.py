@@ -112,5 +112,5 @@ DECIDE = {
     *("count", "count_if", "sum", "avg", "max", "last", "any", "all"),
     *("var_samp", "var_pop", "stddev_samp", "stddev_pop", "weighted_avg"),
     *("approx_count_distinct", "approx_percentile", "Squares"),
-    *("median", "quantile", "count_distinct", "count(*) FILTER"),
+    *("median", "quantile", "count_distinct", "count(*) FILTER", "avg_low", "avg_high"),
 }
