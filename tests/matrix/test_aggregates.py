@@ -114,5 +114,5 @@ DECIDE = {
     *("approx_count_distinct", "approx_percentile", "Squares"),
     *("median", "quantile", "count_distinct", "count(*) FILTER", "sum_distinct", "avg_distinct"),
     *("min_by", "covar_pop", "covar_samp", "corr", "skewness", "kurtosis"),
-    *("bit_and", "bit_or", "bit_xor"),
+    *("bit_and", "bit_or", "bit_xor", "avg_low", "avg_high"),
 }
