@@ -61,7 +61,7 @@ class Sizes:
 
 
 FULL = Sizes((2**7, 2**10, 2**13, 2**15), 15, (2**4, 2**7, 2**10), 100_000, 200)
-QUICK = Sizes((2**7, 2**10), 3, (2**2, 2**5), 5_000, 20)
+QUICK = Sizes((2**7,), 2, (2**2, 2**5), 5_000, 20)
 
 
 def interval(column: str, draw: random.Random) -> str:

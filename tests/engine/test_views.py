@@ -107,7 +107,7 @@ def read(spark: SparkSession) -> Read:
 batch = st.lists(rows_of_a_task, min_size=1, max_size=2)
 
 
-@examples(400)
+@examples(200)
 @given(st.lists(batch, min_size=2, max_size=5), st.sampled_from([1, 3]))
 def test_a_reader_of_a_view_answers_as_one_query(read: Read, batches: list, shards: int) -> None:
     together = MemoryStream(read.rule, shards)

@@ -210,7 +210,7 @@ class EngineCosts:
         return "\n".join(
             [
                 f"query {name}, generation {record.generation} ({record.status})",
-                f"  over {record.stream}: {record.text}",
+                f"  over {record.stream}{_by_view(planned)}: {record.text}",
                 *(f"  runs as: {part.kind}{_with_others(part, name)}" for part in own),
                 *([f"  prepared by Spark: {columns}"] if columns else []),
                 f"  select list: evaluated by {evaluated}",
@@ -279,6 +279,10 @@ class EngineCosts:
 
     def _estimate(self, stream: EngineStream) -> int:
         return total_bytes(stream.planned_network(), stream.sizes)
+
+
+def _by_view(planned: PlannedQuery) -> str:
+    return "" if planned.program.view is None else ", by a view"
 
 
 def _prepared_of(planned: PlannedQuery) -> str:
