@@ -142,7 +142,7 @@ def test_a_query_begins_with_what_a_stream_keeps(spark: SparkSession, tmp_path: 
 REFUSED = [
     ("SELECT x FROM line", "SELECT", "an engine answers queries that it has"),
     ("SELECT x FROM line AS OF 5", "AS OF", "this engine cannot be asked about the past yet"),
-    ("EXPLAIN SELECT x FROM line", "SELECT", "an engine explains queries that it has"),
+    ("EXPLAIN SELECT x FROM line AS OF 5", "AS OF", "this engine cannot be asked about the past"),
     ("EXPLAIN QUERY frist", "QUERY", "there is no query frist"),
     ("CREATE TABLE t FROM json('x')", "t FROM", "queries of an engine read its streams, and no"),
     ("CREATE TRIGGER t ON frist DO command('x')", "t ON", "there is no query frist"),
