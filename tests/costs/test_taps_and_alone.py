@@ -47,7 +47,7 @@ asked = st.tuples(
 )
 
 
-@examples(500)
+@examples(160)
 @given(
     st.lists(st.lists(rows_of_a_task, min_size=1, max_size=2), min_size=1, max_size=4),
     st.lists(asked, min_size=1, max_size=6),
@@ -73,7 +73,7 @@ def test_taps_change_no_answer(
         read = Counter(repr(row) for table in rows for row in table.to_pylist())
         for program in taps:
             copied = done.answers.get(program.member)
-            if copied is not None:
+            if copied is not None and program.tap.member not in done.failed:  # type: ignore[union-attr]
                 _check_copied(program, copied, read, plainly.answers, shards)
     assert [state.chunks for state in with_taps.states] == [s.chunks for s in without.states]
 

@@ -42,7 +42,7 @@ say(engine["sums"].invoke().to_pylist()[-1:] == newest)
 seen = engine.preview("SELECT x FROM line WHERE x > 3").keep("seen")
 staged = engine["seen"].stage("SELECT x FROM line WHERE x > 4")
 say([seen.name, staged.wait().generation, engine["seen"].discard().id == seen.id])
-engine["seen"].drop()
+engine["seen"].drop().wait()
 network = engine.network()["line"]
 say([part["queries"] for part in network])
 query.sinks.add("note", "command('true')")
@@ -96,11 +96,11 @@ def test_a_second_process_uses_an_engine(spark: SparkSession, tmp_path: Path) ->
         [["sums", "ada", [], "active"], ["big", "bob", ["t"], "active"]],
         [rest[2][0], True, False, "query big, generation 1 (active)"],
     ]
-    assert rest[3:5] == [True, [["sums"], ["big"]]]
-    assert rest[5] in ([], [["note", None]])
-    assert rest[6:10] == [[], True, "paused", 1]
-    assert rest[10] == 2
-    assert rest[12:] == [
+    assert rest[3:6] == [True, ["seen", 1, True], [["sums"], ["big"]]]
+    assert rest[6] in ([], [["note", None]])
+    assert rest[7:11] == [[], True, "paused", 1]
+    assert rest[11] == 2
+    assert rest[13:] == [
         ["UnknownQueryError", "there is no query 'nix'"],
         ["SqlError", "line 1, column 1: there is no query bg"],
         [

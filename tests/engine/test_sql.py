@@ -141,7 +141,7 @@ def test_a_query_begins_with_what_a_stream_keeps(spark: SparkSession, tmp_path: 
 
 REFUSED = [
     ("SELECT nix FROM line AS OF 5", "nix", "there is no column nix"),
-    ("EXPLAIN SELECT x FROM line", "SELECT", "an engine explains queries that it has"),
+    ("EXPLAIN SELECT x FROM line AS OF 5", "AS OF", "AS OF asks once"),
     ("EXPLAIN QUERY frist", "QUERY", "there is no query frist"),
     ("CREATE TABLE t FROM json('x')", "t FROM", "queries of an engine read its streams, and no"),
     ("CREATE TRIGGER t ON frist DO command('x')", "t ON", "there is no query frist"),

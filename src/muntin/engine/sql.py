@@ -175,8 +175,8 @@ class _Run:
             }
         assert isinstance(query, Query)
         if query.as_of is not None:
-            problem = "this engine cannot be asked about the past yet"
-            raise SqlError(problem, self.text, query.as_of.place)
+            problem = "AS OF asks once, and EXPLAIN is about queries that go on"
+            raise SqlError(problem, self.text, query.as_of.place, expected="no AS OF")
         with self._inside(query):
             return str(self.engine.explain(_text(query), **given))
 
