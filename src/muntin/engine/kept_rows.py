@@ -61,6 +61,10 @@ class KeptRowFiles:
         """Keep the rows of a micro-batch; if they are kept already, they stay."""
         if micro_batch in self._known:
             return
+        if self._known and micro_batch - 1 not in self._known:
+            # Some were not kept in between: history begins anew, because it has no gaps.
+            for number in [*self._known]:
+                self._remove(number)
         about = {_ABOUT: json.dumps(asdict(now)).encode()}
         described = schema.with_metadata(about)
         with (
@@ -90,8 +94,11 @@ class KeptRowFiles:
             largest = self._known[number].largest
             if largest is None or largest >= below:
                 return
-            del self._known[number]
-            self._path(number).unlink(missing_ok=True)
+            self._remove(number)
+
+    def _remove(self, micro_batch: int) -> None:
+        del self._known[micro_batch]
+        self._path(micro_batch).unlink(missing_ok=True)
 
     def _path(self, micro_batch: int) -> Path:
         return self._folder / f"{micro_batch:012d}{_SUFFIX}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
+from muntin.engine.planning.continuous_query import check_answers, check_closed, of_stream
 from muntin.errors import CannotEvaluate, EngineError
 from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.row_expression import compile_row_expression
@@ -76,9 +77,10 @@ def plan_query(text: str, streams: Mapping[str, tuple[Stream, Axis]]) -> Planned
     name = _stream_of(query, list(streams))
     stream, axis = streams[name]
     # The name of a stream is known in any case, and only this stream can be read.
-    answer = translate(query, Scope.of(stream.df.sparkSession, {name: stream}, {}))
+    answer = of_stream(translate(query, Scope.of(stream.df.sparkSession, {name: stream}, {})))
     check_bounded(answer)
     try:
+        check_answers(answer, stream.disorder)
         if not answer.plans:
             return _filter(query, answer, name, stream)
         return _computed(query, answer, name, stream, axis)
@@ -133,6 +135,7 @@ def _computed(
         raise CannotEvaluate("it has several windows or joins, or Spark joins other rows to them")
     plan = alone.plan
     program = program_of(plan.parts, stream, axis)
+    check_closed(program, stream.disorder)
     schema = _schema_of(answer.df)
     try:
         answers = _answers(answer, plan, stream)
@@ -239,7 +242,7 @@ def with_bound(
     program: QueryProgram, stream: Stream, axis: Axis, argument: str, bound: object
 ) -> QueryProgram:
     """Return the program of a query that takes only rows before ``until``, or from ``start`` on."""
-    axis.point(argument, bound)  # raises if it is no value of the column
+    tick = axis.point(argument, bound)  # raises if it is no value of the column
     type_ = stream.df.schema[stream.on].dataType.simpleString()
     # A number is a literal: workers do not evaluate the cast of a text to a number.
     number = type_.startswith(_NUMBERS)
@@ -251,7 +254,8 @@ def with_bound(
         text = beside if own.predicate is None else f"({own.predicate.text}) AND {beside}"
         return replace(own, predicate=condition_of(text, carried, zone))
 
-    return replace(program, inputs=tuple(map(bounded, program.inputs)))
+    until = tick if argument == "until" else program.until
+    return replace(program, inputs=tuple(map(bounded, program.inputs)), until=until)
 
 
 def _schema_of(df: DataFrame) -> pa.Schema:

@@ -48,6 +48,8 @@ BIRTHS = "births"
 Seeds = Callable[[str], "Seed"]
 #: Every table of a group has the name of the group and this sign before its own.
 _WITHIN = "/"
+#: The place of a row among those that a task reads, beside what the punctuator reads.
+_PLACE = "_place"
 _BIRTH_COLUMNS = pa.schema(
     [("member", pa.int64()), ("punctuation", pa.int64()), ("largest", pa.int64())]
 )
@@ -143,18 +145,21 @@ class QueryNetwork:
     def route(self, rows: pa.Table) -> RoutedRows:
         """Map side: hand rows to every query that wants them."""
         ruled = self.rule.columns.evaluate(rows)
-        observed = self.rule.punctuator.observe(ruled)
+        places = pa.array(np.arange(rows.num_rows))
+        observed = self.rule.punctuator.observe(ruled.append_column(_PLACE, places))
         ticks = valid_ticks(observed.rows["on"], self.rule.axis)
         progress = int(ticks.max()) if len(ticks) else None
+        # Rows that are punctuation are no data, except to queries that only choose rows.
+        answers, failed = self.filters.choose(rows)
+        if observed.rows.num_rows < rows.num_rows:
+            rows = rows.take(observed.rows[_PLACE].combine_chunks())
         wanted = WantedSets(self._predicates.evaluate(rows))
         parts: list[tuple[str, RoutedInput]] = []
-        failed: dict[int, str] = {}
         for group in self.groups.values():
             try:
                 parts += [(group.name, routed) for routed in group.route(rows, wanted)]
             except Exception as error:  # whatever a query raises stops that query only
                 failed |= dict.fromkeys(group.members, failure(error))
-        answers = list(self.filters.choose(rows))
         return RoutedRows(observed, progress, parts, answers, failed)
 
     def step(
@@ -273,6 +278,10 @@ class QueryNetwork:
     ) -> dict[int, pa.Table]:
         """Return the answers that are made of results, if there are any."""
         program = self.by_member[member]
+        if program.until is not None and program.extent is not None and results.num_rows:
+            # A window that ends later lacks rows, however far punctuation comes at once.
+            within = self._ticks(results, program.extent[1]) <= program.until
+            results = results.filter(pa.array(within))
         if not results.num_rows or program.paused:
             return {}
         complete = self._complete(program, results, birth, punctuation)

@@ -82,6 +82,7 @@ class QueryProgram:
         seed: The name of the file with the state that history left, if the query begins with one.
         answer: When answers are made.
         newest: Which of the answers made so far are the answer now.
+        until: The tick at which the query ends: extents that end after it are no answers.
         asked: The last command that asked for the answer, if answers are kept until then.
     """
 
@@ -96,6 +97,7 @@ class QueryProgram:
     answer: AnswerMode = "eager"
     newest: NewestOf = field(default_factory=NewestOf)
     asked: int = 0
+    until: int | None = None
 
     def numbered(self, member: int) -> QueryProgram:
         """Return the same program as another member."""
