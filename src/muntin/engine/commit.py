@@ -8,7 +8,7 @@ once, and the next micro-batch is pinned once.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -63,13 +63,17 @@ class BatchReport:
     counts: Mapping[int, MemberCounts]
     failed: Mapping[int, str] = field(default_factory=dict)
     kept: KeptProgress = field(default_factory=lambda: KeptProgress(None, None, None, None))
-    shards: int = 1
+    shards: int | None = None
     costs: Sequence[pa.Table] = ()
     answered: frozenset[int] = frozenset()
 
 
-def read_reports(reports: Sequence[pa.Table]) -> BatchReport:
-    """Bring the reports of the shards of a micro-batch together."""
+def read_reports(reports: Sequence[pa.Table], before: StreamProgress | None = None) -> BatchReport:
+    """Bring the reports of the shards of a micro-batch together.
+
+    A micro-batch without any row, such as an empty file, runs no shard. The stream is then where it
+    was ``before``.
+    """
     tables: dict[int, list[pa.Table]] = {}
     counts: dict[int, MemberCounts] = {}
     failed: dict[int, str] = {}
@@ -102,8 +106,8 @@ def read_reports(reports: Sequence[pa.Table]) -> BatchReport:
     answers = {
         member: of_all_shards(parts) for member, parts in tables.items() if member not in failed
     }
-    progress = _progress(streams)
-    shards = int(streams[0]["shards"] or 1) if streams else 1
+    progress = _progress(streams, before or StreamProgress())
+    shards = int(streams[0]["shards"] or 1) if streams else None
     kept = _kept(streams, progress)
     # What stood in the shards and was asked for now is no new answer.
     answered |= {
@@ -125,7 +129,11 @@ def of_all_shards(parts: Sequence[pa.Table]) -> pa.Table:
 
 def _kept(streams: Sequence[Mapping[str, int | None]], now: StreamProgress) -> KeptProgress:
     """Return what history must know of the progress of the stream."""
-    first = streams[0] if streams else {}
+    if not streams:
+        return KeptProgress(
+            now.reached, now.reached, now.largest, now.largest, now.ended, now.ended
+        )
+    first = streams[0]
     return KeptProgress(
         before=first.get("before"),
         after=now.reached,
@@ -137,10 +145,12 @@ def _kept(streams: Sequence[Mapping[str, int | None]], now: StreamProgress) -> K
     )
 
 
-def _progress(streams: Sequence[Mapping[str, int | None]]) -> StreamProgress:
+def _progress(
+    streams: Sequence[Mapping[str, int | None]], before: StreamProgress
+) -> StreamProgress:
     """Return the progress of the stream, which every shard has; together they read all rows."""
     if not streams:
-        return StreamProgress()
+        return replace(before, rows=0)
     first = streams[0]
     return StreamProgress(
         version=int(first["rows"] or 0),

@@ -335,6 +335,9 @@ class EngineStream:
         if self.keep is not None:
             kept = KeptRowFiles(self.folder / "kept" / str(self.epoch))
             self.history = History(self.network.rule, kept, self.folder, self.awake)
+            for number in kept.batches()[-1:]:
+                last = kept.progress(number)
+                self.progress = StreamProgress(0, last.largest, last.after, last.ended)
             for record in self.registry.live(self.name):
                 if record.status == "filling":
                     self.fill(record)
@@ -474,7 +477,7 @@ class EngineStream:
 
     def _commit(self, reports: list[pa.Table], rows: list[pa.Table], micro_batch: int) -> None:
         """Commit a micro-batch: answers, acknowledgements, and the version of the next one."""
-        report = read_reports(reports)
+        report = read_reports(reports, self.progress)
         pinned = self.versions.pinned(micro_batch)
         assert pinned is not None  # tasks have read it
         live = {query.number: query for query in self.registry.live(self.name)}
@@ -484,7 +487,8 @@ class EngineStream:
         held = {n for n, query in live.items() if query.status == "quarantined"} | {*report.failed}
         held |= self.prepared.withheld
         answers = {m: t for m, t in report.answers.items() if m not in held}
-        answers = newest_answers(self._with_history(answers, live), live, micro_batch)
+        past = self._with_history(answers, live, pinned)
+        answers = newest_answers(past, live, micro_batch)
         answers, full_taps = without_surplus(self.answers(), answers, live, self.registry.member)
         self.answers().write(micro_batch, self._finished(answers, live), self._order(answers, live))
         for member, counts in report.counts.items():
@@ -499,7 +503,7 @@ class EngineStream:
         self._choose_answers(report, live.values())
         self.registry.drop_ended_previews(self.name)
         if self.history is not None:
-            self.history.shards = report.shards
+            self.history.shards = report.shards or self.history.shards
             self._keep(micro_batch, rows, report.progress, report.kept)
         newest = self.publish() or pinned
         following = self.versions.pin(micro_batch + 1, newest)
@@ -611,15 +615,19 @@ class EngineStream:
         return "rows" if record is not None and record.start != "now" else "nothing"
 
     def _with_history(
-        self, answers: Mapping[int, pa.Table], live: Mapping[int, QueryRecord]
+        self, answers: Mapping[int, pa.Table], live: Mapping[int, QueryRecord], pinned: Pin
     ) -> dict[int, pa.Table]:
-        """Return the answers with those of the past of queries that begin now."""
+        """Return the answers with those of the past of queries that begin now.
+
+        A micro-batch that is repeated may be the one before a query begins, so its version decides.
+        """
         together = dict(answers)
         for number, record in live.items():
             if record.start == "now" or record.since is not None or record.generation > 1:
                 continue
             past = past_answers(self.folder, number)
-            if past is not None and record.status in RUNNING:
+            begun = number in programs_of(self.versions.folder, pinned)
+            if past is not None and begun and record.status in RUNNING:
                 now = [answers[number]] if number in answers else []
                 both = pa.concat_tables([past, *now])
                 newest = from_json(record.program).newest

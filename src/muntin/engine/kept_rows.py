@@ -94,6 +94,10 @@ class KeptRowFiles:
         """Keep the rows of a micro-batch; if they are kept already, they stay."""
         if micro_batch in self._known:
             return
+        if self._known and micro_batch - 1 not in self._known:
+            # Some were not kept in between: history begins anew, because it has no gaps.
+            for number in [*self._known]:
+                self._remove(number)
         about = {ABOUT: json.dumps(asdict(now)).encode()}
         described_schema = schema.with_metadata(about)
         path = self._folder / f"{micro_batch:012d}{_SUFFIX}"
@@ -142,10 +146,13 @@ class KeptRowFiles:
             largest = self._known[number].largest
             if largest is None or largest >= below:
                 return
-            del self._known[number]
-            path = self._places.pop(number).path
-            if all(place.path != path for place in self._places.values()):
-                path.unlink(missing_ok=True)
+            self._remove(number)
+
+    def _remove(self, micro_batch: int) -> None:
+        del self._known[micro_batch]
+        path = self._places.pop(micro_batch).path
+        if all(place.path != path for place in self._places.values()):
+            path.unlink(missing_ok=True)
 
 
 def _progress(noted: Mapping[str, Any]) -> KeptProgress:

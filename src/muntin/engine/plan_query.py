@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 from sqlglot import exp
 
+from muntin.engine.planning.continuous_query import check_answers, check_closed, of_stream
 from muntin.engine.planning.preparation import Preparation
 from muntin.errors import CannotEvaluate, EngineError, MuntinError
 from muntin.expressions.arrow_columns import ArrowColumns
@@ -127,10 +128,12 @@ def _plan(
     # The name of an input is known in any case, and only inputs of this stream can be read.
     known = {name: declared[name] for name in read}
     scope = replace(Scope.of(first.df.sparkSession, known, {}), closed=True)
-    answer = translate(query, scope)
+    answer = of_stream(translate(query, scope))
     check_bounded(answer)
     inputs = tuple(declared.values())
     try:
+        for name in read:
+            check_answers(answer, declared[name].disorder)
         if not answer.plans:
             of = list(streams).index(read[0])
             planned = _filter(query, answer, read[0], of, first, preparing)
@@ -222,6 +225,8 @@ def _computed(
     plan = alone.plan
     _check_longest(plan)
     program = program_of(plan.parts, inputs, axis, preparing)
+    for of in program.reads:
+        check_closed(program, inputs[of].disorder)
     if isinstance(plan.parts, JoinPlan) and not query.unbounded:
         _check_bounded_join(plan.parts)
     schema = _schema_of(answer.df)
@@ -366,7 +371,7 @@ def with_bound(
     program: QueryProgram, streams: Sequence[Stream], axis: Axis, argument: str, bound: object
 ) -> QueryProgram:
     """Return the program of a query that takes only rows before ``until``, or from ``start`` on."""
-    axis.point(argument, bound)  # raises if it is no value of the column
+    tick = axis.point(argument, bound)  # raises if it is no value of the column
 
     def bounded(own: ProgramInput) -> ProgramInput:
         stream = streams[own.of]
@@ -382,7 +387,8 @@ def with_bound(
         text = beside if own.predicate is None else f"({own.predicate.text}) AND {beside}"
         return replace(own, predicate=condition_of(text, carried, zone))
 
-    return replace(program, inputs=tuple(map(bounded, program.inputs)))
+    until = tick if argument == "until" else program.until
+    return replace(program, inputs=tuple(map(bounded, program.inputs)), until=until)
 
 
 def _schema_of(df: DataFrame) -> pa.Schema:

@@ -258,6 +258,8 @@ class Registry(QueryTable):
                 "since_epoch = NULL WHERE number = ?",
                 (seq, staged.number),
             )
+            if query.status == "paused":
+                self.set_status(staged.number, "paused")
             self._end_before(query, staged.generation)
         return seq
 

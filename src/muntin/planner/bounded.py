@@ -87,7 +87,7 @@ def _storage_of_windows(parts: PlanParts) -> Storage:
 def state_profiles(answer: TranslatedQuery) -> dict[str, StateProfile]:
     """Return what is kept for every relation with windows, and by Spark around them."""
     profiles = {name: plan.state for name, plan in answer.plans.items()}
-    kept = [profile for part in answer.parts if (profile := _kept_by_spark(part)) is not None]
+    kept = [profile for part in answer.parts if (profile := kept_by_spark(part)) is not None]
     if answer.is_streaming and kept:
         profiles["Spark"] = kept[0]
     return profiles
@@ -98,7 +98,8 @@ def check_bounded(answer: TranslatedQuery) -> None:
 
     Window functions of a stream's results are refused as well: Spark has none on streams.
     """
-    if answer.is_streaming:
+    # Over an empty table PER WINDOW is a window function; it is given one micro-batch at a time.
+    if answer.is_streaming and not (answer.continuous and answer.query.per_window):
         _check_window_functions(answer)
     refusal = refused(answer)
     if refusal is not None:
@@ -129,7 +130,7 @@ def refused(answer: TranslatedQuery) -> tuple[str, StateProfile] | None:
     return next(((name, profile) for name, profile in profiles if profile.grows_for_ever), None)
 
 
-def _kept_by_spark(part: SparkPart) -> StateProfile | None:
+def kept_by_spark(part: SparkPart) -> StateProfile | None:
     """Return what Spark would keep for ever of a stream, around the windows [FJ-6]."""
     known = known_aggregates()
     for select in part.tree.find_all(exp.Select):

@@ -52,7 +52,7 @@ class TranslatedQuery:
     ``alone`` is the plan of all rows if there is only one; its refused rows are then available.
     ``parts`` are all that Spark does: ``rest``, and what it does before windows are made, in CTEs
     and in subqueries. ``running_plans`` are the plans that run, with those of queries that it
-    reads by name.
+    reads by name. A ``continuous`` query was planned over empty tables that stand for streams.
     """
 
     query: Query
@@ -64,10 +64,11 @@ class TranslatedQuery:
     alone: SinglePlan | None = None
     parts: tuple[SparkPart, ...] = ()
     running_plans: tuple[Plan, ...] = ()
+    continuous: bool = False
 
     @property
     def is_streaming(self) -> bool:
-        return bool(self.df.isStreaming)
+        return self.continuous or bool(self.df.isStreaming)
 
 
 def translate(query: Query, scope: Scope) -> TranslatedQuery:

@@ -188,26 +188,39 @@ def _varies(node: Node) -> bool:
 
 def _one_of(alternatives: Sequence[list[Term]]) -> list[Term]:
     """Return all terms, where those on one and the same part are one."""
-    alone: dict[int, ValueRanges] = {}
+    alone: dict[int, list[ValueRanges]] = {}
     others: list[Term] = []
     for term in (term for terms in alternatives for term in terms):
         if len(term) == 1:
             ((part, ranges),) = term.items()
-            alone[part] = alone[part] | ranges if part in alone else ranges
+            alone.setdefault(part, []).append(ranges)
         else:
             others.append(term)
-    return [*({part: ranges} for part, ranges in alone.items()), *others]
+    joined = ({part: ValueRanges.any_of(ranges)} for part, ranges in alone.items())
+    return [*joined, *others]
 
 
 def _all_of(operands: Sequence[list[Term]]) -> list[Term]:
     """Return the terms that are in each operand; more than allowed may be too few of them."""
-    found: list[Term] = [{}]
+    certain, operands = _certain(operands)
+    found: list[Term] = [] if certain is None else [certain]
     for terms in operands:
         both = [_both(left, right) for left in found for right in terms]
         found = [term for term in both if term is not None]
         if len(found) > MOST_TERMS:
             break
     return found
+
+
+def _certain(operands: Sequence[list[Term]]) -> tuple[Term | None, list[list[Term]]]:
+    """Return the term of all operands that have one, None if it cannot be; and the others."""
+    ranges_of: dict[int, list[ValueRanges]] = {}
+    for terms in operands:
+        for part, ranges in terms[0].items() if len(terms) == 1 else ():
+            ranges_of.setdefault(part, []).append(ranges)
+    certain = {part: ValueRanges.all_of(ranges) for part, ranges in ranges_of.items()}
+    others = [terms for terms in operands if len(terms) != 1]
+    return None if any(r.is_empty for r in certain.values()) else certain, others
 
 
 def _both(left: Term, right: Term) -> Term | None:

@@ -6,7 +6,7 @@ integers or texts; the values of one part have constants of one kind, so that ed
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 Point = int | str
@@ -53,6 +53,28 @@ class ValueRanges:
         ordered = sorted(set(points))
         return cls(tuple((before(point), after(point)) for point in ordered))
 
+    @classmethod
+    def any_of(cls, several: Sequence[ValueRanges]) -> ValueRanges:
+        """Return the values that are in one of several, sorted once for all of them."""
+        joined: list[tuple[Edge, Edge]] = []
+        for low, high in sorted(pair for ranges in several for pair in ranges.pairs):
+            if joined and low <= joined[-1][1]:
+                joined[-1] = joined[-1][0], max(joined[-1][1], high)
+            else:
+                joined.append((low, high))
+        return cls(tuple(joined), any(ranges.null for ranges in several))
+
+    @classmethod
+    def all_of(cls, several: Sequence[ValueRanges]) -> ValueRanges:
+        """Return the values that are in each of several.
+
+        >>> low = ValueRanges.between(LOWEST, after(5))
+        >>> ValueRanges.all_of([low, ValueRanges.between(before(3), HIGHEST), low]).pairs
+        (((1, 3, 0), (1, 5, 1)),)
+        """
+        outside = cls.any_of([ranges.others() for ranges in several])
+        return cls(outside.others().pairs, all(ranges.null for ranges in several))
+
     @property
     def is_empty(self) -> bool:
         return not self.pairs and not self.null
@@ -74,16 +96,10 @@ class ValueRanges:
             return ValueRanges(
                 ValueRanges.between(max(low, low_too), min(high, high_too)).pairs, both
             )
-        return ValueRanges((self.others() | other.others()).others().pairs, both)
+        return ValueRanges.all_of((self, other))
 
     def __or__(self, other: ValueRanges) -> ValueRanges:
-        joined: list[tuple[Edge, Edge]] = []
-        for low, high in sorted(self.pairs + other.pairs):
-            if joined and low <= joined[-1][1]:
-                joined[-1] = joined[-1][0], max(joined[-1][1], high)
-            else:
-                joined.append((low, high))
-        return ValueRanges(tuple(joined), self.null or other.null)
+        return ValueRanges.any_of((self, other))
 
 
 NO_VALUE = ValueRanges(())

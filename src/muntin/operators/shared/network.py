@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.predicate_sets import PredicateSets
 from muntin.kernels.arrays import Mask
-from muntin.kernels.ticks import valid_ticks
+from muntin.kernels.ticks import to_ticks, valid_ticks
 from muntin.operators.progress.progress import ObservedRows, Punctuator
 from muntin.operators.protocol import (
     Changes,
@@ -45,6 +45,9 @@ from muntin.operators.shared.view_rows import ViewRows
 from muntin.operators.shared.window_group import WindowGroup, can_share, sharing_key
 from muntin.specs.axis import Axis
 from muntin.specs.emission import FINAL
+
+#: The place of a row among those that a task reads, beside what the punctuator reads.
+_PLACE = "_place"
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,10 @@ class RowReaders:
     view: ViewRows | None
     filters: RowFilters
     groups: tuple[QueryGroup, ...]
+
+    def rows(self, stream_rows: pa.Table) -> pa.Table:
+        """Return the rows that they read, of rows of the stream."""
+        return stream_rows if self.view is None else self.view.rows(stream_rows)
 
     @cached_property
     def predicates(self) -> PredicateSets:
@@ -201,17 +208,23 @@ class QueryNetwork:
         rule = self.rule.inputs[of]
         with meter.work(READING):
             ruled = rule.columns.evaluate(rows)
-            observed = rule.punctuator.observe(ruled)
+            places = pa.array(np.arange(rows.num_rows))
+            observed = rule.punctuator.observe(ruled.append_column(_PLACE, places))
             ticks = valid_ticks(observed.rows["on"], self.rule.axis)
             progress = int(ticks.max()) if len(ticks) else None
+        # Rows that are punctuation are no data, except to queries that only choose rows.
+        data = rows
+        if observed.rows.num_rows < rows.num_rows:
+            data = rows.take(observed.rows[_PLACE].combine_chunks())
         parts: list[tuple[str, RoutedInput]] = []
         failed: dict[int, str] = {}
         answers: list[pa.Table] = []
         for readers in self._readers[of]:
             try:
-                read = rows if readers.view is None else readers.view.rows(rows)
                 with meter.work(CHOSEN_ROWS):
-                    answers += readers.filters.choose(read)
+                    chosen, chosen_failed = readers.filters.choose(readers.rows(rows))
+                answers, failed = [*answers, *chosen], failed | chosen_failed
+                read = readers.rows(data)
             except Exception as error:
                 if readers.view is None:
                     raise  # no query of its own: what all queries share is broken
@@ -366,6 +379,11 @@ class QueryNetwork:
     ) -> dict[int, pa.Table]:
         """Return the answers that are made of results, if there are any."""
         program = self.by_member[member]
+        if program.until is not None and program.extent is not None and not program.reach.joined:
+            # A window that ends later lacks rows, however far punctuation comes at once.
+            end = results[program.extent[1]].combine_chunks()
+            within = to_ticks(end, self.rule.axis).tick <= program.until
+            results = results.filter(pa.array(within))
         if not results.num_rows or program.paused:
             return {}
         complete = self._complete(program, results, birth, progress)

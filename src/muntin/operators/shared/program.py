@@ -136,6 +136,7 @@ class QueryProgram:
         answer: When answers are made.
         auto: Whether the engine chooses ``answer``, and may change it while the query runs.
         newest: Which of the answers made so far are the answer now.
+        until: The tick at which the query ends: extents that end after it are no answers.
         asked: The last command that asked for the answer, if answers are kept until then.
         tap: What is copied, if this is no query but a tap.
         view: The view whose rows the query reads; None if it reads those of the stream.
@@ -162,6 +163,7 @@ class QueryProgram:
     view: ViewRows | None = None
     prepared: tuple[PreparedColumn, ...] = ()
     restart: bool = False
+    until: int | None = None
 
     @property
     def reads(self) -> tuple[int, ...]:

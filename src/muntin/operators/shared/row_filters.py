@@ -13,6 +13,7 @@ from muntin.expressions.predicate_sets import PredicateSets
 from muntin.kernels.arrays import Ints
 from muntin.operators.shared.predicates import member_predicates
 from muntin.operators.shared.program import COMPLETE, AnswerColumns, QueryProgram
+from muntin.operators.shared.query_group import failure
 
 #: The column of chosen rows that says whose answer they are.
 MEMBER = "_member"
@@ -39,17 +40,26 @@ class RowFilters:
             )
         return [(columns, np.array(sorted(m), np.int64)) for columns, m in shared.values()]
 
-    def choose(self, rows: pa.Table) -> Iterator[pa.Table]:
-        """Yield chosen rows as answers, with the member of each; one table for a select list."""
+    def choose(self, rows: pa.Table) -> tuple[list[pa.Table], dict[int, str]]:
+        """Return chosen rows as answers, with the member of each; one table for a select list.
+
+        With them is the reason for each member whose select list raised an error.
+        """
+        answers: list[pa.Table] = []
+        failed: dict[int, str] = {}
         if not self.programs:
-            return
+            return answers, failed
         places, offsets, members = self._predicates.evaluate(rows).rows_of()
         place = np.repeat(places, np.diff(offsets))
         for columns, own in self._by_columns:
             found = np.minimum(np.searchsorted(own, members), len(own) - 1)
             wanted = own[found] == members
             if wanted.any():
-                yield self._answers(columns, rows, place[wanted], members[wanted])
+                try:
+                    answers.append(self._answers(columns, rows, place[wanted], members[wanted]))
+                except Exception as error:  # whatever a query raises stops that query only
+                    failed |= dict.fromkeys(np.unique(members[wanted]).tolist(), failure(error))
+        return answers, failed
 
     def _answers(
         self, columns: AnswerColumns, rows: pa.Table, place: Ints, member: Ints

@@ -133,10 +133,24 @@ class NetworkTask:
             )
         ]
 
-    def network_here(self) -> tuple[Pin, QueryNetwork]:
+    def network_here(self) -> PinnedNetwork:
         """Return the network that is pinned to the micro-batch of this task."""
-        pin = self.versions.awaited(batch_here())
-        return pin, _network(self.rule, self.versions.folder, pin)
+        return self.network_of(batch_here())
+
+    def network_of(self, micro_batch: int) -> PinnedNetwork:
+        """Return the network that is pinned to a micro-batch; wait for the pin if need be."""
+        pin = self.versions.awaited(micro_batch)
+        network = _network(self.rule, self.versions.folder, pin)
+        return PinnedNetwork(micro_batch, pin, network)
+
+
+@dataclass(frozen=True)
+class PinnedNetwork:
+    """The queries that a micro-batch runs."""
+
+    micro_batch: int
+    pin: Pin
+    network: QueryNetwork
 
 
 @lru_cache(maxsize=_NETWORKS_KEPT)
@@ -179,7 +193,7 @@ def route(
     sender: _NetworkSender | None = None
     for rows in gathered(tables_of(scan, batches)):
         if sender is None:
-            sender = _NetworkSender(task, of, *task.network_here())
+            sender = _NetworkSender(task, of, task.network_here())
         yield from sender.take(rows)
     if sender is not None:
         yield from sender.finish()
@@ -188,14 +202,14 @@ def route(
 class _NetworkSender:
     """Collects what the queries make of the rows of a task, by shard."""
 
-    def __init__(self, task: NetworkTask, of: int, pin: Pin, network: QueryNetwork) -> None:
-        self.network, self.pin = network, pin
+    def __init__(self, task: NetworkTask, of: int, here: PinnedNetwork) -> None:
+        self.network, self.pin = here.network, here.pin
         self.route = task.routes[of].in_task()
         self.labels = shard_labels(self.route.shards)
         self.task, self.seq = task_here(), 0
         self.keep = task.keep
         self.meter = PartMeter()
-        self.taps = network.row_taps()
+        self.taps = here.network.row_taps()
         self.progress: int | None = None
         self.rows = 0
         self.partials: dict[tuple[int, str, int], list[pa.Table]] = {}
@@ -323,7 +337,8 @@ def run_shard(
     shards = shards_here(task.shards)
     state = ShardState(head, chunks, task.fingerprint.of_shards(shards))
     messages = in_order(messages_of(shard, frames))
-    pin, network = task.network_here()
+    here = task.network_here()
+    pin, network = here.pin, here.network
     arrived = _Arrived.of(messages, len(task.shard_keys))
     _check_versions(pin, arrived.versions, state)
     before = [state.head.progress_of(route.source) for route in task.routes]
@@ -346,7 +361,7 @@ def run_shard(
         shards,
         lambda name: read_seed(task.versions.folder, name, number, shards),
         arrived.answers,
-        batch_here(),
+        here.micro_batch,
         others,
         meter,
     )

@@ -110,8 +110,10 @@ class VersionFiles:
         for number, path in pins.items():
             if number < batch:
                 path.unlink(missing_ok=True)
-        kept = [self.pinned(number) for number in pins if number >= batch]
-        needed = min((pin.version for pin in kept if pin is not None), default=0)
+        # Versions only rise, so the first micro-batch that is kept needs the oldest of them.
+        first_kept = min((number for number in pins if number >= batch), default=None)
+        oldest = None if first_kept is None else self.pinned(first_kept)
+        needed = 0 if oldest is None else oldest.version
         # The chain of a needed version reaches back to the last one that has everything.
         first = needed // SNAPSHOT_EVERY * SNAPSHOT_EVERY
         for path in (Path(self.folder) / "versions").glob("*.json"):
