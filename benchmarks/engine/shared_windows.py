@@ -24,7 +24,7 @@ from benchmarks.measure import Report, Table, Target, machine, say
 from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import Ints
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
-from muntin.operators.shared.cell_store import CELLS
+from muntin.operators.shared.cells.cell_store import CELLS
 from muntin.operators.shared.member_sets import MemberSets
 from muntin.operators.shared.members import Member
 from muntin.operators.shared.shared_windows import SharedWindows

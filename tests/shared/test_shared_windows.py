@@ -11,10 +11,10 @@ from hypothesis import given
 
 from muntin.aggregates.definition import AggregateCall
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation
-from muntin.operators.shared.cell_store import CELLS, LAYOUT
+from muntin.operators.shared.cells.cell_store import CELLS, LAYOUT
+from muntin.operators.shared.cells.set_cells import shareable
 from muntin.operators.shared.member_sets import MemberSets
 from muntin.operators.shared.members import Member
-from muntin.operators.shared.set_cells import shareable
 from muntin.operators.shared.shared_windows import SharedWindows
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.windows import Edges

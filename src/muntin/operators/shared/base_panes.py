@@ -20,7 +20,8 @@ from muntin.errors import EngineError
 from muntin.kernels.arrays import NEVER, Ints
 from muntin.operators.common.buckets import BucketedTable
 from muntin.operators.protocol import InputBatch, MemoryState, Punctuation, State, forget, ints
-from muntin.operators.shared.cell_store import CELLS
+from muntin.operators.shared.cells.cell_store import CELLS
+from muntin.operators.shared.cells.set_cells import SetCellLayout, SetCells
 from muntin.operators.shared.member_sets import MemberSets
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.query_group import (
@@ -30,7 +31,6 @@ from muntin.operators.shared.query_group import (
     RoutedInput,
     WantedRows,
 )
-from muntin.operators.shared.set_cells import SetCellLayout, SetCells
 from muntin.operators.shared.shared_windows import SharedWindows
 from muntin.operators.shared.window_group import WindowGroup, edges_of
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from muntin.operators.protocol import Changes, ChunkKey, MemoryState, ScopedState, State
 from muntin.operators.shared.base_panes import BASE, BasePanes
-from muntin.operators.shared.cell_store import CELLS
+from muntin.operators.shared.cells.cell_store import CELLS
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.query_group import Birth, QueryGroup, failure
 

@@ -17,8 +17,8 @@ from muntin.kernels.grouping import add_by_group, key_and_pane
 from muntin.kernels.numbers.order_keys import ranked
 from muntin.kernels.packed_sets import BETWEEN, LATE, OUTSIDE, USED, count_members
 from muntin.operators.protocol import Punctuation, RowCounts, ints
+from muntin.operators.shared.cells.set_cells import SetCellLayout, SetCells
 from muntin.operators.shared.members import Members
-from muntin.operators.shared.set_cells import SetCellLayout, SetCells
 from muntin.operators.shared.window_edges import WindowEdges
 
 

@@ -17,16 +17,16 @@ import pyarrow as pa
 from muntin.kernels.arrays import Bytes, Ints, Mask
 from muntin.kernels.ticks import REFUSALS, to_ticks
 from muntin.operators.protocol import InputBatch, Punctuation, Routed, State
-from muntin.operators.shared.cell_chunks import CellChunks
-from muntin.operators.shared.cell_store import CellStore
-from muntin.operators.shared.close_many import SweptAnswers
-from muntin.operators.shared.close_one import MemberWindows
+from muntin.operators.shared.cells.cell_chunks import CellChunks
+from muntin.operators.shared.cells.cell_store import CellStore
+from muntin.operators.shared.cells.close_many import SweptAnswers
+from muntin.operators.shared.cells.close_one import MemberWindows
+from muntin.operators.shared.cells.set_cells import SetCellLayout
+from muntin.operators.shared.cells.swept_values import sweepable
 from muntin.operators.shared.intake import before_origins, take_in
 from muntin.operators.shared.member_sets import MemberSets
 from muntin.operators.shared.members import Member, Members, members_of
 from muntin.operators.shared.query_group import GroupStep, MemberAnswer, RoutedInput, failure
-from muntin.operators.shared.set_cells import SetCellLayout
-from muntin.operators.shared.swept_values import sweepable
 from muntin.specs.axis import Axis
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from muntin.operators.shared.cells.set_cells import SET
 from muntin.operators.shared.member_sets import MemberSets
 from muntin.operators.shared.program import COMPLETE, QueryProgram, Tap
 from muntin.operators.shared.query_group import QueryGroup, failure
 from muntin.operators.shared.row_filters import MEMBER
-from muntin.operators.shared.set_cells import SET
 
 #: The column of tapped cells with the members that want them.
 MEMBERS = "members"

@@ -14,6 +14,7 @@ from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.predicate_sets import PredicateSets
 from muntin.expressions.spark_expressions import Expression
 from muntin.operators.protocol import InputBatch, State, numbered
+from muntin.operators.shared.cells.set_cells import shareable
 from muntin.operators.shared.member_sets import MemberSets
 from muntin.operators.shared.members import Member
 from muntin.operators.shared.predicates import member_predicates
@@ -25,7 +26,6 @@ from muntin.operators.shared.query_group import (
     RoutedInput,
     WantedRows,
 )
-from muntin.operators.shared.set_cells import shareable
 from muntin.operators.shared.shared_windows import SharedWindows
 from muntin.operators.windows.operator import WindowOperator
 from muntin.specs.windows import Edges

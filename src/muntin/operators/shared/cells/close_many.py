@@ -19,11 +19,11 @@ from muntin.kernels.arrays import Ints, Mask
 from muntin.kernels.set_sweeps import CellRuns, SweptWindows
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.protocol import Punctuation
-from muntin.operators.shared.cell_chunks import CellChunks
+from muntin.operators.shared.cells.cell_chunks import CellChunks
+from muntin.operators.shared.cells.sweep_windows import ClosingWindows, KeyLists
+from muntin.operators.shared.cells.swept_values import Reduced, SweptColumn, swept
 from muntin.operators.shared.member_sets import MemberSets
 from muntin.operators.shared.members import Members
-from muntin.operators.shared.sweep_windows import ClosingWindows, KeyLists
-from muntin.operators.shared.swept_values import Reduced, SweptColumn, swept
 from muntin.specs.axis import Axis
 
 #: A vector of a sweep has about this many entries or fewer; more keys are swept in turns.

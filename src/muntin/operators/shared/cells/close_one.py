@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from muntin.kernels.arrays import Ints, Mask
 from muntin.operators.protocol import Punctuation, RowCounts, ints
+from muntin.operators.shared.cells.set_cells import SetCellLayout, SetCells
 from muntin.operators.shared.members import Member, Members
-from muntin.operators.shared.set_cells import SetCellLayout, SetCells
 from muntin.operators.windows.closing import Closing
 from muntin.operators.windows.operator import WindowOperator
 from muntin.operators.windows.pane_store import KeyEnds, WindowPanes, in_no_window

@@ -15,8 +15,8 @@ from muntin.kernels.arrays import Ints, SmallInts
 from muntin.kernels.grouping import KeyedTables, key_codes
 from muntin.kernels.set_sweeps import CellRuns, find_runs
 from muntin.operators.protocol import ints
+from muntin.operators.shared.cells.set_cells import SET, SetCellLayout, whole
 from muntin.operators.shared.member_sets import MemberSets
-from muntin.operators.shared.set_cells import SET, SetCellLayout, whole
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ import pyarrow as pa
 from muntin.kernels.arrays import NEVER, Ints, Mask
 from muntin.operators.common.buckets import BucketedTable
 from muntin.operators.protocol import Changes, Punctuation, State, forget, ints
+from muntin.operators.shared.cells.set_cells import SET, SetCellLayout, SetCells
 from muntin.operators.shared.member_sets import MemberSets
 from muntin.operators.shared.members import Members
-from muntin.operators.shared.set_cells import SET, SetCellLayout, SetCells
 from muntin.operators.windows.closing import FOREVER
 from muntin.specs.axis import TICK_LIMIT
 
