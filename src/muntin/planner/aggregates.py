@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from muntin.aggregates.bind import sql_aggregates
 
-_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
+_AROUND = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 
 
 def known_aggregates(own: Collection[str] = ()) -> frozenset[str]:

@@ -282,7 +282,8 @@ def _signatures(name: str) -> Iterator[Signature]:
         yield SINKS[name].signature
     if name in ACTIONS:
         yield ACTIONS[name][0]
-    yield Signature(name, ())
+    if name not in {*SOURCES, *SINKS, *ACTIONS}:
+        yield Signature(name, ())
 
 
 def explanations(

@@ -18,10 +18,10 @@ from muntin.engine.plan_query import with_bound
 from muntin.errors import ArgumentError
 from muntin.operators.shared.program import QueryProgram
 from muntin.spark.queries.many_queries import NetworkStream
+from tests.engine.filling.test_history import MemoryRows
 from tests.engine.in_memory import MemoryStream
 from tests.engine.pool import COLUMNS, TEXTS, ZERO, Pool, plain, planned, table_of
 from tests.engine.pool import row as pool_row
-from tests.engine.filling.test_history import MemoryRows
 from tests.thorough import examples
 
 #: The slack of the pool's stream, in seconds.

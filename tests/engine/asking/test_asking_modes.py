@@ -14,9 +14,9 @@ from muntin.engine.asking.ask import newest_over
 from muntin.engine.history_run import HistoryRun
 from muntin.operators.shared.asking.newest import CERTAIN_IN, certain_in
 from muntin.operators.shared.program import QueryProgram
+from tests.engine.filling.test_history import MemoryRows
 from tests.engine.in_memory import MemoryStream
 from tests.engine.pool import TEXTS, Pool, plain, planned, rows_of_a_task, table_of
-from tests.engine.filling.test_history import MemoryRows
 from tests.thorough import examples
 
 

@@ -41,7 +41,7 @@ def test_a_safe_text_reads_what_it_is_given(spark: SparkSession) -> None:
         "SELECT * FROM (SELECT * FROM kept_elsewhere) q",
         "SELECT * FROM t WHERE x IN (SELECT id FROM kept_elsewhere)",
         "SELECT * FROM (WITH kept_elsewhere AS (SELECT 1) SELECT 1), kept_elsewhere",
-        "SELECT * FROM asof(t, kept_elsewhere, on => x)",
+        "SELECT * FROM asof(stream(t, on => x), stream(kept_elsewhere, on => id))",
     ],
 )
 def test_a_table_of_spark_is_not_there(spark: SparkSession, text: str) -> None:
@@ -92,7 +92,7 @@ def test_a_safe_engine_refuses_all_texts(spark: SparkSession, tmp_path: Path) ->
     (tmp_path / "data").mkdir()
     escape = "reflect('java.lang.System', 'getenv', 'HOME')"
     with mt.Engine(spark, tmp_path / "home", safe=True, root=tmp_path / "data") as engine:
-        created = "CREATE STREAM s FROM parquet('{}') (x BIGINT, v DOUBLE) ON x"
+        created = "CREATE STREAM s FROM parquet('{}') (x BIGINT, v DOUBLE) ON x DISORDER ORDERED"
         with pytest.raises(MuntinError, match="it is not below"):
             engine.sql(created.format(tmp_path / "home"))
         engine.sql(created.format(tmp_path / "data" / "in"))
@@ -119,7 +119,7 @@ def test_a_safe_engine_refuses_all_texts(spark: SparkSession, tmp_path: Path) ->
 
 def test_a_safe_text_in_an_engine_that_is_not(spark: SparkSession, tmp_path: Path) -> None:
     with mt.Engine(spark, tmp_path / "home") as engine:
-        text = f"CREATE STREAM s FROM parquet('{tmp_path}/in') (x BIGINT, v DOUBLE) ON x"
+        text = f"CREATE STREAM s FROM parquet('{tmp_path}/in') (x BIGINT, v DOUBLE) ON x DISORDER ORDERED"
         with pytest.raises(MuntinError, match="no files in safe mode without a root"):
             engine.sql(text, safe=True)
         with pytest.raises(ArgumentError, match="in it or around it"):
