@@ -90,7 +90,7 @@ def test_as_of_answers_what_was_certain_then(
             rows_as_of(kept, tick, REFUSAL)
         return
     past = rows_as_of(kept, tick, REFUSAL)
-    bounded = with_bound(program, network.planning, network.axis, "until", value.isoformat())
+    bounded = with_bound(program, [network.planning], network.axis, "until", value.isoformat())
     asked = newest_answers_of(HistoryRun(pool.rule, bounded, past, shards))
     answer = [] if asked is None else plain(asked.drop_columns(["micro_batch"]))
     assert answer == as_if_live(pool, program, kept, past.last, second, shards)

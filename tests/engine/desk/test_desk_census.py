@@ -13,7 +13,7 @@ from hypothesis import settings
 from tests.engine.desk.desk_cases import COMMANDS, DISORDERS, DeskCase, desk_cases
 from tests.engine.desk.kinds import KINDS
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 #: In how many of a hundred examples each event happens at least.
 FLOORS = {
     **{f"command: {command}": 5 for command in COMMANDS},

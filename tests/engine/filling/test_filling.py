@@ -53,18 +53,18 @@ def test_queries_are_filled_from_panes_at_once(spark: SparkSession, tmp_path: Pa
         # Also the one that was filled from rows shares panes now.
         (part,) = [part for part in engine.network()["traffic"] if "few" in part["queries"]]
         assert {*part["queries"]} == {"always", "long", "later", "few"}
-    # Each window is answered by one generation, and none is left out.
-    both = plain(long.results(generation=1), "complete"), plain(changed.results(), "complete")
-    end = min(row[1] for row in both[1])
-    wide, narrow = (expected(spark, readings, windows(size, 10)) for size in (60, 30))
-    assert both[0] == [row for row in wide if row[1] < end]
-    assert both[1] == [row for row in narrow if row[1] >= end]
-    answered = plain(inserted.results(), "complete")
-    assert answered == [row for row in narrow if row[1] >= answered[0][1]]
-    assert answered[0][1] == both[1][0][1]
-    stopped = {
-        str(row["window_end"])[14:19]
-        for row in inserted.results().to_pylist()
-        if not row["complete"]
-    }
-    assert stopped <= {"02:30", "02:40", "02:50"}
+        # Each window is answered by one generation, and none is left out.
+        both = plain(long.results(generation=1), "complete"), plain(changed.results(), "complete")
+        end = min(row[1] for row in both[1])
+        wide, narrow = (expected(spark, readings, windows(size, 10)) for size in (60, 30))
+        assert both[0] == [row for row in wide if row[1] < end]
+        assert both[1] == [row for row in narrow if row[1] >= end]
+        answered = plain(inserted.results(), "complete")
+        assert answered == [row for row in narrow if row[1] >= answered[0][1]]
+        assert answered[0][1] == both[1][0][1]
+        stopped = {
+            str(row["window_end"])[14:19]
+            for row in inserted.results().to_pylist()
+            if not row["complete"]
+        }
+        assert stopped <= {"02:30", "02:40", "02:50"}
