@@ -119,7 +119,8 @@ def test_a_safe_engine_refuses_all_texts(spark: SparkSession, tmp_path: Path) ->
 
 def test_a_safe_text_in_an_engine_that_is_not(spark: SparkSession, tmp_path: Path) -> None:
     with mt.Engine(spark, tmp_path / "home") as engine:
-        text = f"CREATE STREAM s FROM parquet('{tmp_path}/in') (x BIGINT, v DOUBLE) ON x DISORDER ORDERED"
+        columns = "(x BIGINT, v DOUBLE) ON x DISORDER ORDERED"
+        text = f"CREATE STREAM s FROM parquet('{tmp_path}/in') {columns}"
         with pytest.raises(MuntinError, match="no files in safe mode without a root"):
             engine.sql(text, safe=True)
         with pytest.raises(ArgumentError, match="in it or around it"):
