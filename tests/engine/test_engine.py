@@ -255,8 +255,10 @@ def test_what_an_engine_refuses(
         mt.Engine(spark, tmp_path / "desk")
     with pytest.raises(EngineError, match="streams of the engine are: traffic"):
         engine.register("a", "SELECT * FROM elsewhere")
-    with pytest.raises(EngineError, match="it can only choose rows"):
+    with pytest.raises(mt.SqlError, match="an aggregate outside of windows is never complete"):
         engine.register("a", "SELECT count(*) AS n FROM traffic")
+    with pytest.raises(EngineError, match="it can only choose rows"):
+        engine.register("a", "SELECT count(*) AS n FROM traffic WITH UNBOUNDED STATE")
     with pytest.raises(ArgumentError, match="keeps no rows"):
         engine.register("a", windows(), start="history")
     engine.register("a", windows())

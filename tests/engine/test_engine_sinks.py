@@ -77,7 +77,7 @@ def test_what_cannot_work_is_refused_at_once(
         with pytest.raises(ArgumentError, match=r"sink='cvs' cannot be used.*did you mean 'csv'"):
             desk.register("slow", QUERY, into="cvs('out')")
         slow = desk.register("slow", QUERY)
-        with pytest.raises(ArgumentError, match="url='x' cannot be used: it is a web address"):
+        with pytest.raises(ArgumentError, match=r"url='\*+' cannot be used: it is a web address"):
             slow.sinks.add("alarm", "webhook('x')")
         with pytest.raises(ArgumentError, match="the sinks and triggers of the query are: none"):
             slow.sinks.drop("alarm")
