@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import muntin as mt
-from muntin.engine.plan_query import plan_query
+from muntin.engine.plan_query import plan_parsed, plan_query
 from muntin.engine.planning import similar_queries
 from muntin.engine.planning.similar_queries import SimilarQueries
 from muntin.spark.queries.many_queries import NetworkStream
@@ -70,11 +70,11 @@ def test_plans_are_those_of_each_query_alone(
 ) -> None:
     in_full = []
 
-    def planned(text, streams, beyond=None):
-        in_full.append(text)
-        return plan_query(text, streams, beyond)
+    def planned(query, streams, beyond=None):
+        in_full.append(query.text)
+        return plan_parsed(query, streams, beyond)
 
-    monkeypatch.setattr(similar_queries, "plan_query", planned)
+    monkeypatch.setattr(similar_queries, "plan_parsed", planned)
     similar = SimilarQueries({"s": stream.planning}, stream.axis)
     for text in ALIKE:
         found = similar.plan(text)

@@ -110,8 +110,8 @@ def _length_text(cursor: Cursor) -> str:
         return f"{text} {cursor.take().text.lower()}" if has_unit else text
     parts = [_signed_number(cursor)]
     unit = cursor.peek
-    # Words that may follow a length: WHERE is nearly WEEK, and BOUNDS nearly SECONDS.
-    known = (*_UNITS, *_CALENDAR, *AFTER_RELATION, "BOUNDS", "SESSION")
+    # Words that may follow a length: WHERE is nearly WEEK, BOUNDS nearly SECONDS, AS nearly DAYS.
+    known = (*_UNITS, *_CALENDAR, *AFTER_RELATION, "BOUNDS", "SESSION", "AS")
     if unit is not None and is_word(unit) and not cursor.next_is(*known):
         suggestion = closest(unit.text, _UNITS)
         if suggestion is not None:
