@@ -180,11 +180,8 @@ def test_queries_read_a_view_of_a_running_engine(spark: SparkSession, tmp_path: 
         assert plain_sums(engine.sql(past)) == [answers[0], answers[2]]
         bounded = engine.register("bounded", sums, start="4", until=9)
         engine.process_available()
-        assert plain_sums(bounded.results()) == [
-            ("a", 5, 40),
-            ("a", 10, 140),
-            ("b", 10, 120),
-        ]
+        # The windows that end at 10 lack the rows from 9 on, so they are no answers.
+        assert plain_sums(bounded.results()) == [("a", 5, 40)]
         for reader in (totals, later, bounded):
             reader.drop()
         large.drop()
