@@ -53,7 +53,7 @@ def test_slack_by_rows() -> None:
         (lambda: slack(rows=2.5), "rows=2.5"),  # type: ignore[arg-type]
         (lambda: slack("1 s", rows=2), "a length or a number of rows, not both"),
         (lambda: slack(), "slack=None cannot be used: a length is a duration"),
-        (lambda: punctuated(" "), "where=' ' cannot be used: it is a condition"),
+        (lambda: punctuated(" "), "where=' ' cannot be used: it is SQL text or a PySpark column"),
         (lambda: punctuated(None), "where=None"),
         (lambda: punctuated("p", key="k"), "key='k' cannot be used: it is True"),  # type: ignore[arg-type]
         (lambda: per_key("-1 s"), "slack='-1 s' cannot be used: it must not be negative"),

@@ -54,7 +54,7 @@ Wrong = Callable[[DataFrame], Any]
         (lambda d: mt.stream(d, on="x").tumbling("1 minute"), ValueError, "plain number"),
         (lambda d: mt.stream(d, on="x").tumbling(2.5), ValueError, "whole number"),
         (lambda d: _hour(d).agg(), mt.ArgumentError, "at least one"),
-        (lambda d: _hour(d).agg(F.skewness("x")), mt.ArgumentError, "skewness"),
+        (lambda d: _hour(d).agg(F.regr_slope("x", "x")), mt.ArgumentError, "regr_slope"),
         (lambda d: _hour(d).agg(7), mt.ArgumentError, "SQL text"),  # type: ignore[arg-type]
         (lambda d: _hour(d).agg("max(speeed)"), mt.ExpressionError, "speeed.*columns are ts"),
         (lambda d: _hour(d).agg("mox(x)"), mt.ExpressionError, "did you mean 'max'"),
