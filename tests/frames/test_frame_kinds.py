@@ -181,7 +181,7 @@ USAGE = "compare one aggregate with a number, such as 'sum(vehicles) >= 100'"
         ("sum(v) BETWEEN 1 AND 3", USAGE),
         ("sum(v) > 3 AS s", USAGE),
         ("sum(v) OVER () > 3", "OVER has no place here"),
-        ("max(DISTINCT v) > 3", "DISTINCT stands in count(DISTINCT x), sum and avg, and in no other"),
+        ("max(DISTINCT v) > 3", "DISTINCT stands in count(DISTINCT x), sum and avg"),
         ("sum(v", "this is not SQL that can be read: Expecting )\n  sum(v\n      ^"),
     ],
 )
