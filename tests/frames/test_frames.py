@@ -342,9 +342,7 @@ def test_refused_rows_say_why(spark: SparkSession) -> None:
 
 def test_rows_that_tie_end_the_query(spark: SparkSession) -> None:
     tied = rows((1, 1), (2, 1), (2, 7))
-    says = (
-        r"TieError: key 'a' has more than one row at 2, .*ties='refuse', .*goes on"
-    )
+    says = r"TieError: key 'a' has more than one row at 2, .*ties='refuse', .*goes on"
     framed = mt.stream(spark.createDataFrame(tied, SCHEMA), "x", "k").frames(mt.threshold("v < 5"))
     with pytest.raises(PythonException, match=says):
         framed.df.collect()
