@@ -36,7 +36,7 @@ ALSO = {"planner": {"parser"}, "session": {"parser", "simulate"}, "engine": {"pa
 SUBROOMS = {
     "operators": (
         *("protocol", "common", "progress", "aggregation", "windows", "rows", "frames", "fill"),
-        *("join", "resample", "build", "shared"),
+        *("join", "resample", "build", "summaries", "preference", "shared"),
     ),
     "spark": (
         *("columns", "requirements", "run_sql", "scan", "exchange", "plan", "explain", "plot"),

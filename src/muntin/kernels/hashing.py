@@ -45,11 +45,12 @@ def shard_of(columns: Sequence[pa.Array], rows: int, shards: int) -> npt.NDArray
     """Return the shard of every row by its key columns."""
     hashed = np.zeros(rows, np.uint64)
     for column in columns:
-        hashed = mixed(hashed * np.uint64(31) + _hash(column))
+        hashed = mixed(hashed * np.uint64(31) + value_hashes(column))
     return (hashed % np.uint64(shards)).astype(np.int32)
 
 
-def _hash(column: pa.Array) -> Words:
+def value_hashes(column: pa.Array) -> Words:
+    """Return the hash of each value of a column, with one hash for all nulls."""
     if pa.types.is_string(column.type) or pa.types.is_binary(column.type):
         hashed = _hash_bytes(column)
     elif pa.types.is_decimal(column.type):
