@@ -9,14 +9,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 from muntin.testing import assert_same_rows
 from tests.checkpoints.archives import archive, unpack
 from tests.checkpoints.queries import QUERIES, Row
 
+#: Queries whose state was a pickle at that time; reading one would run what is in it.
+PICKLED = ("approx_sum",)
 
-@pytest.mark.parametrize("name", QUERIES)
+
+@pytest.mark.parametrize("name", [name for name in QUERIES if name not in PICKLED])
 def test_a_query_goes_on(spark: SparkSession, tmp_path: Path, name: str) -> None:
     """First run (stored), then second run: together what a batch of all rows gives.
 
@@ -34,3 +38,12 @@ def test_a_query_goes_on(spark: SparkSession, tmp_path: Path, name: str) -> None
         return [{n: value for n, value in row.items() if n not in query.estimates} for row in rows]
 
     assert_same_rows(exact(query.batch(spark)), exact([*before, *after]))
+
+
+@pytest.mark.parametrize("name", PICKLED)
+def test_a_pickle_of_an_older_version_is_refused_in_words(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
+    unpack(archive(name), tmp_path)
+    with pytest.raises(StreamingQueryException, match=r"synopsis as a pickle.* is not read"):
+        QUERIES[name].run(spark, tmp_path, go_on=True)

@@ -8,7 +8,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 import muntin as mt
-from muntin.engine.engine_stream import SharedPart
 from tests.engine.test_engine import Readings
 
 FILTER = "SELECT ts, speed FROM traffic WHERE speed < {} AND lane <> 3"
@@ -49,4 +48,5 @@ def test_the_stream_goes_on_while_queries_come_and_go(
         assert [query.name for query in engine.queries()] == ["first"]
         chosen = sum(row["lane"] != 3 for row in readings.rows)
         assert first.results().num_rows == chosen
-        assert stream.shared() == [SharedPart("rows chosen", ("first",))]
+        shared = [(part.kind, part.queries) for part in stream.shared()]
+        assert shared == [("rows chosen", ("first",))]
