@@ -21,6 +21,7 @@ from muntin.expressions.row_expression import compile_row_expression
 from muntin.operators.shared.asking.newest import NewestOf, orderable
 from muntin.operators.shared.program import AnswerColumns, ProgramInput, QueryProgram
 from muntin.parser.dialect import SQL, written
+from muntin.parser.errors import SqlError
 from muntin.parser.parse import parse_query
 from muntin.parser.query import check_continuous
 from muntin.parser.statements import Query
@@ -100,6 +101,9 @@ def plan_parsed(
     beyond: Mapping[str, Stream] | None = None,
 ) -> PlannedQuery:
     """Plan a query that was parsed, without a look at when it is asked."""
+    if query.preference_place is not None:
+        problem = "a query of an engine prefers no rows yet"
+        raise SqlError(problem, query.text, query.preference_place, expected="no PREFERENCE")
     try:
         return _plan(query, streams, None)
     except MuntinError as refusal:

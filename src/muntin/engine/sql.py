@@ -19,7 +19,7 @@ from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
 from muntin.engine.sinks.sql_triggers import SqlTriggers, written_call
 from muntin.errors import ArgumentError, EngineError, UnknownQueryError
-from muntin.parser.engine_statements import QueryCommand
+from muntin.parser.engine_statements import CreateSummary, QueryCommand
 from muntin.parser.errors import Position, SqlError, closest
 from muntin.parser.parse import parse, statement_texts
 from muntin.parser.statements import (
@@ -344,6 +344,8 @@ class _Run:
             case CreateTable():
                 problem = "queries of an engine read its streams, and no tables"
                 expected = "CREATE STREAM"
+            case CreateSummary():
+                problem, expected = "an engine keeps no summaries yet", "no SUMMARY"
             case _:
                 raise AssertionError(statement)
         return SqlError(problem, self.text, statement.place, expected=expected)

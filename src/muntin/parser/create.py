@@ -1,4 +1,4 @@
-"""``CREATE STREAM | TABLE | QUERY | TRIGGER``.
+"""``CREATE STREAM | TABLE | QUERY | TRIGGER | SUMMARY``.
 
 CREATE STREAM name FROM source(...) [(column type, ...)] ON column [BY column, ...]
               [DISORDER ...] [HEARTBEAT [EVERY length] [BEHIND length]]
@@ -10,6 +10,7 @@ CREATE TABLE name FROM source(...) [(column type, ...)]
 CREATE QUERY name [START ...] [UNTIL ...] [OWNER ...] [TAGS ...] [EVERY ...] [EMIT ...]
              [DESCRIPTION ...] AS query [INTO sink(...)] [LATE INTO sink(...)]
 CREATE TRIGGER name ON query DO action(...)
+CREATE SUMMARY name ON stream(column) WITH GRANULARITY length AND COLLAPSE(rate, depth)
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from muntin.parser.errors import Position, SqlError, argument_refused
 from muntin.parser.expressions import read_constant, read_length, read_text
 from muntin.parser.frame_clause import read_schedule
 from muntin.parser.lexer import is_word, name_token
+from muntin.parser.preference_clause import read_create_summary
 from muntin.parser.query import check_continuous, read_query
 from muntin.parser.statements import (
     ConnectorCall,
@@ -59,7 +61,9 @@ _SOURCE = "a source such as csv('traffic.csv', header => true)"
 
 def read_create(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
     """Read what follows the word CREATE."""
-    match cursor.choice("STREAM", "TABLE", "QUERY", "TRIGGER"):
+    match cursor.choice("STREAM", "TABLE", "QUERY", "TRIGGER", "SUMMARY"):
+        case "SUMMARY":
+            return read_create_summary(cursor)
         case "STREAM":
             return _stream(cursor)
         case "TABLE":

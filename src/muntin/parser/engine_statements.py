@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from muntin.parser.dialect import written
 from muntin.parser.errors import Position
+from muntin.specs.summaries import StreamSummary
 
 #: A value of the column that progresses, as it can be written: times are texts.
 ProgressValue = str | int | float
@@ -115,6 +116,18 @@ class QueryCommand:
 
     def __str__(self) -> str:
         return f"{self.command} QUERY {self.name}"
+
+
+@dataclass(frozen=True)
+class CreateSummary:
+    """``CREATE SUMMARY s ON stream(column) WITH GRANULARITY T AND COLLAPSE(rate, depth)``."""
+
+    name: str
+    summary: StreamSummary
+    place: Position = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"CREATE {str(self.summary).replace('SUMMARY', f'SUMMARY {self.name}', 1)}"
 
 
 def written_value(value: ProgressValue) -> str:

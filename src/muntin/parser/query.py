@@ -19,6 +19,7 @@ from muntin.parser.engine_statements import AsOf
 from muntin.parser.errors import SqlError, place_at
 from muntin.parser.expressions import check_length
 from muntin.parser.lexer import is_word
+from muntin.parser.preference_clause import split_preference
 from muntin.parser.relations import StreamClauses, find_relations
 from muntin.parser.statements import Query, Windowing
 
@@ -43,7 +44,8 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
         problem = f"{tokens[0].text} does not begin a query"
         raise SqlError(problem, cursor.text, start, expected=_EXPECTED)
     _check_into(tokens, cursor.text)
-    tokens, unbounded = _without(tokens, "WITH", "UNBOUNDED", "STATE")
+    plain, preference, preferred_at = split_preference(tokens, cursor.text)
+    tokens, unbounded = _without(plain, "WITH", "UNBOUNDED", "STATE")
     tokens, per_window = _without(tokens, "PER", "WINDOW")
     if not tokens:
         raise SqlError("there is no query", cursor.text, start, expected=_EXPECTED)
@@ -68,6 +70,8 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
         unbounded=unbounded,
         per_window=per_window,
         as_of=clauses.as_of[0] if clauses.as_of else None,
+        preference=preference,
+        preference_place=None if preference is None else place_at(cursor.text, preferred_at),
     )
 
 
@@ -76,6 +80,10 @@ def _subquery(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
     query = read_query(cursor, hyphenated)
     if query.as_of is not None:
         raise _several_relations(query.as_of, query.text)
+    if query.preference_place is not None:
+        problem = "PREFERENCE follows the whole query"
+        expected = "SELECT ... FROM ... WITH PREFERENCE ... without parentheses around it"
+        raise SqlError(problem, query.text, query.preference_place, expected=expected)
     return query
 
 

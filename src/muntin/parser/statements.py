@@ -14,6 +14,7 @@ from sqlglot import exp
 from muntin.parser.dialect import offset_of, written
 from muntin.parser.engine_statements import (
     AsOf,
+    CreateSummary,
     EngineQueryClause,
     EngineStreamClause,
     QueryCommand,
@@ -22,6 +23,7 @@ from muntin.parser.errors import Position, place_at
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.schemes import Schedule, Scheme
 from muntin.specs.heartbeat import Heartbeat
+from muntin.specs.preference import Preference
 from muntin.specs.secrets import SecretReference
 
 #: A constant as it can be written in an argument list; an array is a tuple.
@@ -225,6 +227,8 @@ class Query:
     unbounded: bool = False
     per_window: bool = False
     as_of: AsOf | None = None
+    preference: Preference | None = None
+    preference_place: Position | None = field(default=None, compare=False)
 
     def at(self, part: exp.Expr) -> Position:
         """Return the place of a part of the query, or of the query if the part has none."""
@@ -237,6 +241,7 @@ class Query:
         lines += [f"{name} = {clauses[name]}" for name in sorted(clauses, key=_number)]
         lines += [] if self.as_of is None else [str(self.as_of)]
         lines += ["LIMIT PER WINDOW"] * self.per_window
+        lines += [] if self.preference is None else [f"WITH {self.preference}"]
         return "\n".join([*lines, *(["WITH UNBOUNDED STATE"] * self.unbounded)])
 
 
@@ -404,6 +409,7 @@ Statement = (
     | CreateTable
     | CreateQuery
     | CreateTrigger
+    | CreateSummary
     | AlterQuery
     | QueryCommand
     | Explain

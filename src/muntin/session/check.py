@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from muntin.errors import MuntinError
-from muntin.parser.engine_statements import QueryCommand
+from muntin.parser.engine_statements import CreateSummary, QueryCommand
 from muntin.parser.parse import parse
 from muntin.parser.statements import (
     AlterQuery,
@@ -98,7 +98,7 @@ class Check:
             case CreateTrigger():
                 outputs = Outputs(self.session, self.folder, self.text, lambda *_: _nowhere)
                 outputs.trigger(statement)
-            case AlterQuery() | QueryCommand() | CreateInputs():
+            case AlterQuery() | QueryCommand() | CreateInputs() | CreateSummary():
                 raise for_an_engine(statement, self.text)
             case Explain(target=CreateQuery(query=query) as created):
                 check_no_engine_words(created, self.text)

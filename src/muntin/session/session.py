@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from muntin.errors import ArgumentError, MuntinError, did_you_mean
-from muntin.parser.engine_statements import QueryCommand
+from muntin.parser.engine_statements import CreateSummary, QueryCommand
 from muntin.parser.errors import Position, SqlError, closest
 from muntin.parser.parse import parse
 from muntin.parser.statements import (
@@ -33,7 +33,11 @@ from muntin.planner.translate import TranslatedQuery, tables_of, translate
 from muntin.session.catalog import Catalog, Declared, kind_of, refusal, unnamed
 from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.triggers.trigger import ACTIONS
-from muntin.session.without_engine import check_no_engine_words, check_no_past, for_an_engine
+from muntin.session.without_engine import (
+    check_no_engine_clauses,
+    check_no_engine_words,
+    for_an_engine,
+)
 from muntin.spark.api.control import heartbeat
 from muntin.spark.api.plan import Plan
 from muntin.spark.api.stream import Stream, stream
@@ -98,7 +102,7 @@ class SqlSession:
                 return self._dropped(statement, text)
             case CreateStream() | CreateTable() | CreateQuery() | CreateTrigger():
                 return self._lines("done", [self.declare(statement, text)])
-            case AlterQuery() | QueryCommand() | CreateInputs():
+            case AlterQuery() | QueryCommand() | CreateInputs() | CreateSummary():
                 raise for_an_engine(statement, text)
 
     def declare(self, declared: Declared, text: str) -> str:
@@ -125,7 +129,7 @@ class SqlSession:
 
     def translated(self, query: Query) -> TranslatedQuery:
         """Translate a query, whether its state is bounded or not."""
-        check_no_past(query)
+        check_no_engine_clauses(query)
         answer = translate(query, self._scope(query))
         names = dict.fromkeys(map(str.casefold, tables_of(query)))
         read = [plan for name in names for plan in self._plans.get(name, ())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from muntin.parser.engine_statements import QueryCommand
+from muntin.parser.engine_statements import CreateSummary, QueryCommand
 from muntin.parser.errors import Position, SqlError
 from muntin.parser.statements import (
     AlterQuery,
@@ -35,6 +35,8 @@ _SAYS: Mapping[str, str] = MappingProxyType(
         "PAUSE": "that an engine makes no answers of a query for a while",
         "RESUME": "that an engine makes answers of a query again",
         "INVOKE": "that an engine answers a query now",
+        "SUMMARY": "what an engine counts of a stream, for queries that prefer some rows",
+        "PREFERENCE": "which rows an engine looks at first when it cannot look at all",
         "AS OF": "which moment in the history of an engine is asked about",
     }
 )
@@ -47,18 +49,24 @@ def check_no_engine_words(declared: Declared, text: str) -> None:
             raise _refused(word, text, place)
 
 
-def check_no_past(query: Query) -> None:
-    """Raise if a query is about a moment of the past, which only an engine keeps."""
+def check_no_engine_clauses(query: Query) -> None:
+    """Raise if a query is about the past, which only an engine keeps, or prefers some rows."""
     if query.as_of is not None:
         raise _refused("AS OF", query.text, query.as_of.place)
+    if query.preference_place is not None:
+        raise _refused("PREFERENCE", query.text, query.preference_place)
 
 
-def for_an_engine(statement: AlterQuery | QueryCommand | CreateInputs, text: str) -> SqlError:
+def for_an_engine(
+    statement: AlterQuery | QueryCommand | CreateInputs | CreateSummary, text: str
+) -> SqlError:
     """Return the error of a statement that is about a query or a stream of an engine."""
     if isinstance(statement, CreateInputs):
         problem = "several inputs of a stream are for an engine, and there is no engine here"
         expected = f"a stream of its own for each, which queries join; or {_WHERE}"
         return SqlError(problem, text, statement.place, expected=expected)
+    if isinstance(statement, CreateSummary):
+        return _refused("SUMMARY", text, statement.place)
     word = "ALTER" if isinstance(statement, AlterQuery) else statement.command
     return _refused(word, text, statement.place)
 
