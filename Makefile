@@ -14,7 +14,7 @@ TYPED := $(wildcard src benchmarks examples)
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak bench lint format docs pictures clean java constraints
+.PHONY: help demo serve page test soak bench lint format docs pictures clean java chromium constraints
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -22,14 +22,20 @@ help: ## List the targets
 demo: $(STAMP) java ## Run the freeway example
 	$(BIN)/python examples/freeway/full.py $(ARGS)
 
+serve: $(STAMP) java page ## Open the page in a browser: six people's queries over a freeway
+	$(BIN)/muntin demo desk $(ARGS)
+
+page: $(STAMP) ## Build the page, with Node from the machine or from PyPI
+	@bash scripts/build-page.sh $(BIN)/python
+
 # Two processes, each with a Spark session of its own for the files it gets: much of a stream's
 # time is waiting, and most of the other tests are one thread.
-test: $(STAMP) java ## Run the tests, without the slow ones
+test: $(STAMP) java page chromium ## Run the tests, without the slow ones
 	$(BIN)/python -m tests.compile_kernels
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 # A soak test that needs longer than an hour says so with its own timeout mark.
-soak: $(STAMP) java ## Run the slow tests, and properties with all of their examples
+soak: $(STAMP) java page chromium ## Run the slow tests, and properties with all of their examples
 	$(BIN)/pytest -m "slow or hypothesis" --hypothesis-profile=soak --timeout=3600 $(ARGS)
 
 bench: $(STAMP) java ## Run the benchmarks
@@ -51,12 +57,15 @@ docs: $(STAMP) ## Build the documentation into site/
 	$(BIN)/mkdocs build --strict
 
 clean: ## Remove what was built or cached; the virtual environment stays
-	rm -rf build dist site spark-warehouse metastore_db derby.log artifacts
+	rm -rf build dist site web/build src/muntin/server/static spark-warehouse metastore_db derby.log artifacts
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 java:
 	@bash scripts/ensure-java.sh
+
+chromium:
+	@bash scripts/ensure-chromium.sh >/dev/null
 
 # The build backends (ours, and the one of PySpark, which is published as source) go in first
 # and build without isolation: a constraints file does not reach an isolated build, and an
