@@ -7,8 +7,11 @@ Every error is a :class:`MuntinError` and also the builtin a caller would think 
 from __future__ import annotations
 
 import difflib
+import linecache
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 #: How a stream goes on that a row far ahead of the others has stopped.
 _AHEAD = (
@@ -33,8 +36,34 @@ def shown_value(value: object) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
+def in_notebook(error: BaseException, sentence: str) -> list[str]:
+    """Return what a notebook shows of an error: the user's line with its place, and a sentence.
+
+    The user's line is in the last file that is neither Muntin's nor an installed package.
+    """
+    ours = str(Path(__file__).parent)
+    calls = [
+        call
+        for call in traceback.extract_tb(error.__traceback__)
+        if not call.filename.startswith(ours) and "-packages" not in call.filename
+    ]
+    if not calls or calls[-1].lineno is None:
+        return [sentence]
+    call = calls[-1]
+    line = linecache.getline(call.filename, call.lineno or 0).rstrip()
+    shown = [f"line {call.lineno}", f"    {line}"] if line else []
+    first, last = call.colno, call.end_colno
+    if line and call.end_lineno == call.lineno and first is not None and last is not None:
+        shown.append("    " + " " * first + "^" * (last - first))
+    return [*shown, sentence]
+
+
 class MuntinError(Exception):
     """The base of every error that Muntin raises on purpose."""
+
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython shows instead of a traceback through Muntin and Spark."""
+        return in_notebook(self, f"{type(self).__name__}: {self}")
 
 
 @dataclass(frozen=True)
@@ -282,5 +311,6 @@ class OwnFunctionError(MuntinError, RuntimeError):
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """``" (did you mean 'speed'?)"`` when a known name is close, else an empty string."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    by_letters = {other.casefold(): other for other in known}
+    close = difflib.get_close_matches(name.casefold(), list(by_letters), n=1)
+    return f" (did you mean {by_letters[close[0]]!r}?)" if close else ""

@@ -39,7 +39,17 @@ SUBROOMS = {
         *("join", "resample", "build", "summaries", "preference", "shared"),
     ),
     "spark": (
-        *("columns", "requirements", "run_sql", "scan", "exchange", "plan", "explain", "plot"),
+        *(
+            "columns",
+            "described",
+            "requirements",
+            "run_sql",
+            "scan",
+            "exchange",
+            "plan",
+            "explain",
+            "plot",
+        ),
         *("api", "queries", "connectors", "start"),
     ),
 }

@@ -44,6 +44,7 @@ __all__ = [
     "text_of",
     "to_arrow",
     "to_spark",
+    "watermark_of",
 ]
 _SIMPLE: list[tuple[type[spark.DataType], pa.DataType]] = [
     (spark.BooleanType, pa.bool_()),
@@ -143,6 +144,15 @@ def bound_type(type_: spark.DataType, digits: int) -> pa.DataType:
     if isinstance(type_, _INTEGERS):
         return pa.int64()
     return to_arrow(type_, "on")
+
+
+def watermark_of(df: DataFrame) -> tuple[str, str] | None:
+    """Return the column and the length of ``withWatermark`` of a DataFrame, if it has one."""
+    for field in df.schema:
+        milliseconds = field.metadata.get("spark.watermarkDelayMs")
+        if milliseconds is not None:
+            return field.name, f"{int(milliseconds) / 1000:g} seconds"
+    return None
 
 
 def named(name: str) -> Column:

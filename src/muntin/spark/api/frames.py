@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from muntin.spark.plot.chart import Chart
 
 
-@dataclass(frozen=True, eq=False)
-class Frames(AggregatedResult, Segments):
+@dataclass(frozen=True, eq=False, repr=False)
+class Frames(Segments, AggregatedResult):
     """Frames of a stream: as they are, or with aggregates of their own rows."""
 
     framing: Framing

@@ -26,6 +26,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from muntin.aggregates.bind import parse_condition
 from muntin.errors import ArgumentError, ExpressionError
 from muntin.spark.columns import column, condition, problem
+from muntin.spark.described import Described
 from muntin.spark.explain.explanation import Explanation
 from muntin.spark.explain.state_profile import BATCH, PROBES, StateProfile
 from muntin.spark.plan.fill_from_table import plus
@@ -41,8 +42,8 @@ HOWS = ("inner", "left", "semi", "anti")
 SHORTEST = 0.1
 
 
-@dataclass(frozen=True, eq=False)
-class Probed:
+@dataclass(frozen=True, eq=False, repr=False)
+class Probed(Described):
     """A stream and the table that it probes. Nothing runs."""
 
     own: StreamInput
@@ -52,6 +53,11 @@ class Probed:
     where: str | None
     prefix: str
     refresh: float | None
+
+    @property
+    def description(self) -> str:
+        near = "" if self.near is None else f" {self.near}"
+        return f"lookup ({self.how}){near} of a {self.own.description} in a table by key"
 
     @property
     def is_streaming(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from pyspark.sql import DataFrame
 from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column
 from muntin.errors import MuntinError
+from muntin.spark.described import Described, Line
 from muntin.spark.explain.explanation import Explanation, explained
 from muntin.spark.explain.state_of_plan import state_of
 from muntin.spark.explain.state_profile import StateProfile
@@ -19,8 +21,8 @@ from muntin.spark.plan.results import TaggedOutput
 from muntin.specs.emission import Emit, Every
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Described):
     """A computation over streams, such as ``.agg(...)``, before it becomes a DataFrame.
 
     ``df`` has the results, :func:`muntin.write` sends results and refused rows to two sinks, and
@@ -34,6 +36,14 @@ class Plan:
         """Return the plan of these parts; raise if something does not suit."""
         parts.check()
         return cls(parts)
+
+    @property
+    def description(self) -> str:
+        first = "; ".join(f"{name} {text}" for name, text in self.explanation.lines[:2])
+        return f"plan of a {'stream' if self.is_streaming else 'batch'}: {first}"
+
+    def shown_lines(self) -> Sequence[Line]:
+        return self.explanation.lines
 
     @property
     def is_streaming(self) -> bool:
@@ -89,8 +99,15 @@ class Plan:
         print(self.explanation)
 
 
-class Result:
+class Result(Described):
     """The base class of results that the methods of a stream return. Nothing runs yet."""
+
+    @property
+    def description(self) -> str:
+        return f"{type(self).__name__.lower()} rows{self.plan().description.removeprefix('plan')}"
+
+    def shown_lines(self) -> Sequence[Line]:
+        return self.plan().shown_lines()
 
     def plan(self) -> Plan:
         """Return the plan: for :func:`muntin.write`, and for refused rows."""
@@ -101,7 +118,7 @@ class Result:
         self.plan().explain()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PlannedResult(Result):
     """A result that needs no aggregates: its plan is known."""
 

@@ -35,7 +35,7 @@ class Resampled(PlannedResult):
     """Values at instants: the keys, ``on``, the values, and whether there is a ``gap``."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class InstantRows(Segments):
     """Instants, to be filled with the rows around them."""
 

@@ -22,6 +22,7 @@ from muntin.operators.fill.source import Function
 from muntin.spark.api.plan import AggregatedResult, Plan
 from muntin.spark.api.pyspark_aggregates import read_aggregate
 from muntin.spark.columns import named, problem
+from muntin.spark.described import Described, Line
 from muntin.spark.explain.explanation import explained, measure
 from muntin.spark.plan.early import EarlyPlan, with_intervals
 from muntin.spark.plan.fill import FillPlan, FillSource, StoredFramesPlan
@@ -40,8 +41,8 @@ from muntin.specs.row_windows import Landmarks, RowWindow
 from muntin.specs.windows import Latch, Unfinished, Window
 
 
-@dataclass(frozen=True, eq=False)
-class Segments:
+@dataclass(frozen=True, eq=False, repr=False)
+class Segments(Described):
     """The base class of windows and frames of a stream, in which aggregates can be computed."""
 
     source: StreamInput
@@ -51,6 +52,10 @@ class Segments:
     def bare(self) -> WindowPlan:
         """The plan of the segments without result columns."""
         raise NotImplementedError
+
+    @property
+    def description(self) -> str:
+        return f"{self.bare.spec}, of a {self.source.description}"
 
     def _checked_plan(
         self,
@@ -137,7 +142,7 @@ class Segments:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Filled(AggregatedResult):
     """Frames or windows and the rows that fill them; aggregates are computed of these rows."""
 
@@ -147,6 +152,14 @@ class Filled(AggregatedResult):
     matches: tuple[int, ...]
     where: str | SparkColumn | None = None
     along: SecondPlace | None = None
+
+    @property
+    def description(self) -> str:
+        other = f"filled from a {self.source.description}, {self.filling}"
+        return f"{self.segments.bare.spec} {other}"
+
+    def shown_lines(self) -> Sequence[Line]:
+        return self.plan("count(*)").shown_lines()
 
     def plan(
         self,
@@ -218,7 +231,7 @@ class Filled(AggregatedResult):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Stored(Segments):
     """Frames that were found before, to be filled: what ``mt.frames(df, ...)`` returns."""
 
@@ -338,8 +351,8 @@ def _condition(where: object) -> str | SparkColumn | None:
     return parse_condition(where)
 
 
-@dataclass(frozen=True, eq=False)
-class Windowed(AggregatedResult, Segments):
+@dataclass(frozen=True, eq=False, repr=False)
+class Windowed(Segments, AggregatedResult):
     """Windows over a stream, in which aggregates are computed."""
 
     spec: AnySpec
@@ -357,6 +370,9 @@ class Windowed(AggregatedResult, Segments):
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
         return self._checked_plan(aggregates, Emission(emit, every, confidence))
+
+    def shown_lines(self) -> Sequence[Line]:
+        return self.plan("count(*)").shown_lines()
 
     def rows(self, *, explode: bool = False) -> DataFrame:
         """Return every input row with ``first_wid`` and ``last_wid``, the windows it is in.

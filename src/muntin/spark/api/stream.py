@@ -16,6 +16,7 @@ from muntin.spark.api.control import checked_control, checked_disorder
 from muntin.spark.api.frames import Frames
 from muntin.spark.api.join import StreamJoins
 from muntin.spark.api.segments import Windowed
+from muntin.spark.api.stream_columns import described_columns
 from muntin.spark.columns import column, condition, progressing, text_of
 from muntin.spark.plan.windows import AnySpec, WindowDetails
 from muntin.spark.scan.worker_rows import WorkerRows
@@ -362,8 +363,8 @@ class Stream(StreamJoins):
 
 def stream(
     df: DataFrame | WorkerRows,
-    on: str,
-    by: str | Sequence[str] | None = None,
+    on: str | SparkColumn,
+    by: str | SparkColumn | Sequence[str | SparkColumn] | None = None,
     disorder: Disorder | None = None,
     *,
     control: DataFrame | Sequence[DataFrame] | None = None,
@@ -377,8 +378,10 @@ def stream(
         df: Any Spark DataFrame, or files: ``mt.parquet(spark, path)``, ``mt.csv(spark, path)`` or
             ``mt.json(spark, path)``.
         on: The column that progresses: timestamp (with or without zone), date, integer,
-            decimal or double.
-        by: The column or columns that windows are made for separately; none means one for all.
+            decimal or double. Its name in any case, a field of a struct (``"event.ts"``), or an
+            expression such as ``F.to_timestamp("time").alias("ts")``, which becomes a column.
+        by: The column or columns that windows are made for separately, given in the same ways;
+            none means one for all.
         disorder: How much disorder a streaming DataFrame has: ``mt.ordered()``,
             ``mt.slack("10 seconds")``, ``mt.slack(rows=100)``, ``mt.punctuated("condition")``,
             ``mt.per_key("10 seconds")``, ``mt.each("sensor", "10 seconds")`` or
@@ -399,19 +402,16 @@ def stream(
         raise ArgumentError("df", df, "it must be a Spark DataFrame, or files: mt.parquet(...)")
     files = df if isinstance(df, WorkerRows) else None
     df = df.df if isinstance(df, WorkerRows) else df
-    keys = column_names("by", by)
-    for argument, name in [("on", column_name("on", on)), *(("by", key) for key in keys)]:
-        if name not in df.columns:
-            raise UnknownColumnError(argument, name, df.columns)
+    df, along, keys = described_columns(df, on, by)
     if len(set(keys)) != len(keys):
         raise ArgumentError("by", by, "it names a column twice")
-    progressing(df.schema[on].dataType, on)
+    progressing(df.schema[along].dataType, along)
     if shards is not None and not (type(shards) is int and shards > 0):
         raise ArgumentError("shards", shards, "it must be a whole number above zero")
     own = own_functions({} if functions is None else functions)
     due = schedule if isinstance(schedule, Schedule | None) else Schedule(schedule)
     if disorder is None and control is None:
-        return Stream(df, on, keys, shards=shards, functions=own, schedule=due, files=files)
-    control_rows, clock = checked_control(control, df, on)
+        return Stream(df, along, keys, shards=shards, functions=own, schedule=due, files=files)
+    control_rows, clock = checked_control(control, df, along)
     rule = checked_disorder(disorder, df, keys)
-    return Stream(df, on, keys, rule, control_rows, shards, clock, own, due, files)
+    return Stream(df, along, keys, rule, control_rows, shards, clock, own, due, files)

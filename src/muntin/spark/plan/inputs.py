@@ -28,7 +28,9 @@ from muntin.spark.columns import (
     quoted,
     to_arrow,
     to_spark,
+    watermark_of,
 )
+from muntin.spark.described import Described, Line
 from muntin.spark.exchange.shards import PER_PARTITION
 from muntin.spark.requirements import check_stream, partitions, setting
 from muntin.spark.scan.choose import InputRows, input_rows
@@ -40,8 +42,8 @@ from muntin.specs.lengths import Duration
 from muntin.specs.may_change import MAY_CHANGE
 
 
-@dataclass(frozen=True, eq=False)
-class StreamInput:
+@dataclass(frozen=True, eq=False, repr=False)
+class StreamInput(Described):
     """A DataFrame, batch or streaming, with the roles of its columns: the data of a stream.
 
     :class:`muntin.Stream` adds the methods. ``clock`` is true if a heartbeat is among the control
@@ -63,6 +65,23 @@ class StreamInput:
     files: WorkerRows | None = field(default=None, metadata=MAY_CHANGE)
 
     @property
+    def description(self) -> str:
+        kind = "stream" if self.df.isStreaming else "batch"
+        type_ = self.df.schema[self.on].dataType.simpleString()
+        parts = [f"{kind} along {self.on} ({type_})"]
+        parts.append(f"by {', '.join(self.by)}" if self.by else "without keys")
+        parts += [] if self.disorder is None else [str(self.disorder)]
+        parts += [] if self.schedule is None else [str(self.schedule)]
+        return ", ".join(parts)
+
+    def shown_lines(self) -> Sequence[Line]:
+        roles = {self.on: "on", **dict.fromkeys(self.by, "by")}
+        return [
+            (field.name, f"{field.dataType.simpleString()} {roles.get(field.name, '')}".rstrip())
+            for field in self.df.schema
+        ]
+
+    @property
     def scannable(self) -> WorkerRows | None:
         """The files, unless the rows are no longer those of the files: filtered, or with more."""
         return self.files if self.files is not None and self.files.df is self.df else None
@@ -80,12 +99,19 @@ class StreamInput:
     def check_windowed(self) -> None:
         """Raise if there is neither disorder nor control: no window would ever close."""
         if self.disorder is None and self.control is None:
-            raise ArgumentError(
-                "disorder",
-                None,
-                "a stream must say how disordered it is, or no window would ever close: "
-                f"disorder={CHOICES}; or control=mt.control(...) or mt.heartbeat(...)",
-            )
+            reason = "a stream must say how disordered it is, or no window would ever close: "
+            watermark = watermark_of(self.df)
+            if watermark is not None:
+                name, seconds = watermark
+                reason = f"withWatermark({name!r}, '{seconds}') is written here as "
+                raise ArgumentError(
+                    "disorder",
+                    None,
+                    f"{reason}mt.stream(df, on={name!r}, disorder=mt.slack('{seconds}')); Spark's "
+                    f"watermark closes no window of Muntin. All choices: disorder={CHOICES}",
+                )
+            choices = f"disorder={CHOICES}; or control=mt.control(...) or mt.heartbeat(...)"
+            raise ArgumentError("disorder", None, f"{reason}{choices}")
 
     def check_other(self, role: str) -> None:
         """Raise if this second stream cannot be run; ``role`` says what it does."""

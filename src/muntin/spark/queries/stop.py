@@ -13,7 +13,9 @@ from muntin import errors
 from muntin.errors import CheckpointError, MuntinError, QueryFailedError
 
 #: With Spark's type, for rooms that do not import Spark.
-__all__ = ["StreamingQuery", "check", "drain", "reason", "stop_between"]
+__all__ = ["SPARK_ERROR", "StreamingQuery", "check", "drain", "reason", "stop_between"]
+#: Spark's own errors.
+SPARK_ERROR = PySparkException
 #: Seconds between two looks at a query that is to stop.
 _LOOK = 0.05
 #: The most characters that are shown of a cause.
