@@ -115,6 +115,7 @@ _MODULES = {
     "kurtosis": "muntin.aggregates.functions",
     "last": "muntin.aggregates.functions",
     "listagg": "muntin.aggregates.functions",
+    "local_session": "muntin.spark.start.spark_session",
     "lp_norm": "muntin.aggregates.synopses.functions",
     "max": "muntin.aggregates.functions",
     "max_by": "muntin.aggregates.functions",

@@ -118,6 +118,7 @@ from muntin.spark.connectors.sources.open_files import parquet as parquet
 from muntin.spark.queries.write import progress as progress
 from muntin.spark.queries.write import write as write
 from muntin.spark.requirements import configure as configure
+from muntin.spark.start.spark_session import local_session as local_session
 from muntin.specs.disorder import Disorder as Disorder
 from muntin.specs.disorder import each as each
 from muntin.specs.disorder import ordered as ordered

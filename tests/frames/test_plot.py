@@ -503,3 +503,32 @@ def test_windows_are_drawn_at_times_of_the_session(spark: SparkSession) -> None:
         assert [point["x"] for point in lines.points()] == [drawn]
     finally:
         spark.conf.set("spark.sql.session.timeZone", before)
+
+
+def drawn(chart: dict[str, Any]) -> list[dict[str, Any]]:
+    """The points of a chart."""
+    (points,) = chart["datasets"].values()
+    return points
+
+
+def test_windows_and_fills_draw_themselves(line: DataFrame, tmp_path: Path) -> None:
+    windows = mt.stream(line, on="n").tumbling(3, prefix="w_")
+    picture = tmp_path / "windows.svg"
+    chart = windows.plot("count(*) AS rows", "max(x) AS hi", value="hi", path=picture).to_dict()
+    assert picture.read_text().startswith("<svg")
+    assert chart["encoding"]["x"]["title"] == "w_window_end"
+    found = {row.w_window_end: row.hi for row in windows.agg("max(x) AS hi").collect()}
+    assert {point["x"]: point["y"] for point in drawn(chart)} == found
+    bars = high(line).fill(line).plot("count(*) AS rows", height=90).to_dict()
+    marks = [(point["start"], point["x"]) for point in drawn(bars)]
+    assert sorted(marks) == sorted((r.frame_start, r.frame_end) for r in high(line).df.collect())
+    assert bars["encoding"]["y"]["title"] == "rows"
+
+
+def test_a_stream_is_drawn_from_what_was_written(spark: SparkSession) -> None:
+    rate = spark.readStream.format("rate").load()
+    windows = mt.stream(rate, "timestamp", disorder=mt.ordered()).tumbling("1 minute")
+    with pytest.raises(mt.ArgumentError, match="a stream cannot be drawn while it runs"):
+        windows.plot("count(*) AS n")
+    written = spark.sql("SELECT TIMESTAMP '2026-01-01 00:01:00' AS window_end, 3L AS n")
+    assert [point["y"] for point in drawn(windows.plot(rows=written).to_dict())] == [3]

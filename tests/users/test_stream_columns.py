@@ -125,3 +125,8 @@ def test_a_notebook_shows_what_is_missing(spark: SparkSession) -> None:
     assert shown[0].startswith("RANGE 1 minute SLIDE 1 minute WATTR timestamp, of a stream along")
     assert shown[1] == "not yet"
     assert "a stream must say how disordered it is" in shown[2]
+
+
+def test_a_session_that_runs_is_configured(spark: SparkSession) -> None:
+    assert mt.local_session(zone="UTC") is spark
+    assert "RocksDB" in str(spark.conf.get("spark.sql.streaming.stateStore.providerClass"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -19,6 +21,9 @@ from muntin.spark.explain.state_profile import StateProfile
 from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import TaggedOutput
 from muntin.specs.emission import Emit, Every
+
+if TYPE_CHECKING:
+    from altair import Chart
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,3 +179,44 @@ class AggregatedResult(Result):
     def explain(self, *aggregates: str | Aggregate | SparkColumn) -> None:
         """Print what is computed, how rows travel, and what a stream keeps."""
         self.plan(*(aggregates or ("count(*)",))).explain()
+
+
+class DrawnResult(AggregatedResult):
+    """A result whose aggregates can be drawn."""
+
+    @property
+    def drawn_names(self) -> tuple[Sequence[str], str]:
+        """The keys, and the prefix of the bounds."""
+        raise NotImplementedError
+
+    def plot(
+        self,
+        *aggregates: str | Aggregate | SparkColumn,
+        value: str | None = None,
+        rows: DataFrame | None = None,
+        path: str | Path | None = None,
+        width: int = 720,
+        height: int = 240,
+        title: str | None = None,
+    ) -> Chart:
+        """Draw the results: a line for each key of windows, a bar for each frame.
+
+        The chart shows itself in a notebook, and ``path`` writes it to a file. Pictures need
+        ``pip install 'muntin[plot]'``.
+
+        Args:
+            aggregates: What is computed; the number of rows unless given.
+            value: The column that is drawn, the first number unless given.
+            rows: The results, if they have been computed. A stream needs them: write it, and draw
+                what was written.
+            path: A file that ends in ``.png``, ``.svg`` or ``.html``.
+            width: Of the chart, in pixels.
+            height: Of the chart, in pixels.
+            title: Above the chart.
+        """
+        from muntin.spark.plot.windows import draw, lines_of  # whose package others do without
+
+        results = self.plan(*(aggregates or ("count(*)",))).df if rows is None else rows
+        lines = lines_of(results, value, *self.drawn_names)
+        where = None if path is None else Path(path)
+        return draw(lines, where, width=width, height=height, title=title)

@@ -19,7 +19,7 @@ from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column, parse_column
 from muntin.errors import ArgumentError
 from muntin.operators.fill.source import Function
-from muntin.spark.api.plan import AggregatedResult, Plan
+from muntin.spark.api.plan import DrawnResult, Plan
 from muntin.spark.api.pyspark_aggregates import read_aggregate
 from muntin.spark.columns import named, problem
 from muntin.spark.described import Described, Line
@@ -143,7 +143,7 @@ class Segments(Described):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Filled(AggregatedResult):
+class Filled(DrawnResult):
     """Frames or windows and the rows that fill them; aggregates are computed of these rows."""
 
     segments: Segments
@@ -157,6 +157,10 @@ class Filled(AggregatedResult):
     def description(self) -> str:
         other = f"filled from a {self.source.description}, {self.filling}"
         return f"{self.segments.bare.spec} {other}"
+
+    @property
+    def drawn_names(self) -> tuple[Sequence[str], str]:
+        return self.segments.bare.keys, self.segments.prefix
 
     def shown_lines(self) -> Sequence[Line]:
         return self.plan("count(*)").shown_lines()
@@ -352,7 +356,7 @@ def _condition(where: object) -> str | SparkColumn | None:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Windowed(Segments, AggregatedResult):
+class Windowed(Segments, DrawnResult):
     """Windows over a stream, in which aggregates are computed."""
 
     spec: AnySpec
@@ -370,6 +374,10 @@ class Windowed(Segments, AggregatedResult):
         if not aggregates:
             raise ArgumentError("aggregates", (), "name at least one, such as 'count(*) AS n'")
         return self._checked_plan(aggregates, Emission(emit, every, confidence))
+
+    @property
+    def drawn_names(self) -> tuple[Sequence[str], str]:
+        return self.bare.keys, self.prefix
 
     def shown_lines(self) -> Sequence[Line]:
         return self.plan("count(*)").shown_lines()
