@@ -36,6 +36,7 @@ OPERATORS = [
     "join",
     "resample",
     "build",
+    "summaries",
     "shared",
 ]
 SPARK = [
