@@ -22,6 +22,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from muntin.errors import ArgumentError, UnsupportedTypeError
 from muntin.specs.lengths import Duration, Length, Number
 
+#: A point as users give it: a number, a time, or a text such as ``"2026-01-01 08:00:00"``.
+PointLike = str | int | float | Decimal | date
 #: Ticks beyond this are refused: the sum of a tick and a range must fit 64 bits.
 TICK_LIMIT = 2**62
 #: The same for dates, which are 32-bit days.
