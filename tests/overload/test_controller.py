@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from muntin.engine.overload.batch_times import BatchTimes, MicroBatch
+from muntin.engine.overload.batch_times import BatchTimes, TimedBatch
 from muntin.engine.overload.controller import Control, Limits, Measured, controlled
 
 
@@ -43,7 +43,7 @@ class Simulation:
             if self.random.random() < self.hiccups:
                 took *= 2
             self.began.append(now)
-            times.take(MicroBatch(len(self.began), round(rows * control.rate), took))
+            times.take(TimedBatch(len(self.began), round(rows * control.rate), took))
             self.delays.append(took + now - before)
             measured = Measured(rows, took, now - before, delay=self.delays[-1])
             control = controlled(control, self.limits, measured, times.line)

@@ -19,6 +19,7 @@ from muntin.engine.engine_stream import EngineStream
 from muntin.engine.filling.from_panes import PaneChoice
 from muntin.engine.filling.stream_panes import StreamPanes
 from muntin.engine.handle import QueryHandle
+from muntin.engine.overload.budgets import EngineBudgets
 from muntin.engine.overload.qos_of_query import check_qos, qos_of, with_qos
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.planning.early_queries import (
@@ -44,7 +45,7 @@ from muntin.specs.emission import FINALLY, Emission, Emit, Every
 from muntin.specs.qos import Qos
 
 
-class EngineQueries(EngineCosts):
+class EngineQueries(EngineCosts, EngineBudgets):
     """The part of :class:`muntin.Engine` that adds and changes queries."""
 
     asker: Asker

@@ -1,1 +1,1 @@
-"""When there is too much: how long micro-batches take, what fits, and when rows are shed."""
+"""What is given up when there is too much: how long micro-batches take, budgets, and decisions."""

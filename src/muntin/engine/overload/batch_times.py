@@ -20,7 +20,7 @@ FEWEST = 3
 
 
 @dataclass(frozen=True)
-class MicroBatch:
+class TimedBatch:
     """A micro-batch that is over: its number, its rows, and how many seconds it took.
 
     ``waiting`` is the number of rows or files that its source still has; None if the source does
@@ -63,7 +63,7 @@ class TimeLine:
         return self.fixed / (1 - load) if load < 1 else None
 
 
-def fitted(measured: Sequence[MicroBatch]) -> TimeLine | None:
+def fitted(measured: Sequence[TimedBatch]) -> TimeLine | None:
     """Return the line through micro-batches; None if too few were measured.
 
     Where the rows of all are alike, all of their time is counted as time of the rows.
@@ -89,10 +89,10 @@ def fitted(measured: Sequence[MicroBatch]) -> TimeLine | None:
 class BatchTimes:
     """Remembers the newest micro-batches of a stream."""
 
-    measured: list[MicroBatch] = field(default_factory=list)
+    measured: list[TimedBatch] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def take(self, batch: MicroBatch) -> bool:
+    def take(self, batch: TimedBatch) -> bool:
         """Remember a micro-batch; return whether it was new."""
         with self._lock:
             if self.measured and batch.number <= self.measured[-1].number:
@@ -104,7 +104,7 @@ class BatchTimes:
     def restart(self) -> None:
         """Forget numbers, because micro-batches are numbered from 0 again."""
         with self._lock:
-            self.measured = [MicroBatch(-1, b.rows, b.seconds) for b in self.measured]
+            self.measured = [TimedBatch(-1, b.rows, b.seconds) for b in self.measured]
 
     @property
     def line(self) -> TimeLine | None:

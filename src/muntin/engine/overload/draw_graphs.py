@@ -15,7 +15,7 @@ def drawn_graph(graph: QosGraph, now: float | None = None) -> str:
     """Return a graph as bars between its least and greatest position, and where it is now.
 
     >>> print(drawn_graph(Qos(delay=[("2 seconds", 1.0), ("10 seconds", 0.0)]).delay, now=4))
-    delay 0 s ███████▇▇▇▆▆▅▅▅▄▄▃▃▃▂▂▁▁▁      12 s; now 4 s, worth 0.75
+    delay 0 s ███████▇▇▆▆▅▅▅▄▄▃▃▃▂▂▁▁        12 s; now 4 s, worth 0.75
     """
     low, high = _reach(graph)
     width = (high - low) / (_WIDTH - 1)

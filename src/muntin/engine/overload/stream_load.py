@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from muntin.engine.overload.batch_times import BatchTimes, MicroBatch
+from muntin.engine.overload.batch_times import BatchTimes, TimedBatch
 from muntin.specs.lengths import Duration, parse_length
 
 #: What sources call that which waits, in the order in which it is looked for.
@@ -52,7 +52,7 @@ class StreamLoad:
             answered: The members.
             progress: Spark's report about the micro-batch before it.
         """
-        batch = None if progress is None else micro_batch_of(progress)
+        batch = None if progress is None else timed_batch_of(progress)
         if batch is not None:
             self.times.take(batch)
         now, before = time.time(), self._began
@@ -80,13 +80,13 @@ def began_at(checkpoint: Path, micro_batch: int) -> float:
         return time.time()
 
 
-def micro_batch_of(progress: Any) -> MicroBatch | None:
+def timed_batch_of(progress: Any) -> TimedBatch | None:
     """Return the micro-batch that Spark reports; None if it reports that nothing was there."""
     durations: Mapping[str, int] = progress.durationMs
     if "addBatch" not in durations:
         return None
     waiting = [found for source in progress.sources if (found := _waiting(source)) is not None]
-    return MicroBatch(
+    return TimedBatch(
         int(progress.batchId),
         int(progress.numInputRows),
         durations["triggerExecution"] / _MILLISECONDS,

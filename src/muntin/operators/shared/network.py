@@ -45,6 +45,10 @@ from muntin.operators.shared.view_rows import ViewRows
 from muntin.operators.shared.window_group import WindowGroup, can_share, sharing_key
 from muntin.specs.axis import Axis
 from muntin.specs.emission import FINAL
+from muntin.specs.overload import PinnedOverload
+
+#: How many rows were shed, by policy and reason.
+ShedRows = Mapping[tuple[str, str], int]
 
 #: The place of a row among those that a task reads, beside what the punctuator reads.
 _PLACE = "_place"
@@ -102,6 +106,8 @@ class NetworkStep:
     An answer has the columns of the select list and ``complete``. If only Spark can evaluate the
     select list, it has the columns of the operator and ``complete``. ``chosen`` are rows that are
     answers now, with the member of each; ``made`` counts the rows of answers that only stand.
+    ``shed`` counts the rows that a member did not use because of its budget, by policy and reason.
+    ``waiting`` counts those that wait until there is room.
     """
 
     answers: Mapping[int, pa.Table]
@@ -110,6 +116,8 @@ class NetworkStep:
     changes: Changes
     chosen: Sequence[pa.Table] = ()
     made: Mapping[int, int] = field(default_factory=dict)
+    shed: Mapping[int, ShedRows] = field(default_factory=dict)
+    waiting: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,10 +148,11 @@ class RowReaders:
 
 @dataclass(frozen=True)
 class QueryNetwork:
-    """All queries of one version of a stream."""
+    """All queries of one version of a stream, and what each of them may spend."""
 
     rule: StreamRule
     programs: tuple[QueryProgram, ...]
+    overload: PinnedOverload = field(default_factory=PinnedOverload)
 
     @cached_property
     def by_member(self) -> Mapping[int, QueryProgram]:
