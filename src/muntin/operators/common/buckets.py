@@ -27,10 +27,10 @@ _CHUNK_ROWS, _CHUNKS = 16_384, 256
 _BUCKETS = 13
 
 
-def key_buckets(table: pa.Table, names: Sequence[str]) -> Ints:
+def key_buckets(table: pa.Table, names: Sequence[str], buckets: int = _BUCKETS) -> Ints:
     """Return for each row the bucket of its key."""
     columns = [table[name].combine_chunks() for name in names]
-    return shard_of(columns, table.num_rows, _BUCKETS).astype(np.int64)
+    return shard_of(columns, table.num_rows, buckets).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -50,6 +50,10 @@ class HeldRowFrames(FrameOperator):
     """Frames found in held and new rows; subclasses find them and decide which rows are held."""
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        return (*super().tables, HELD)
+
+    @property
     def remembered_names(self) -> tuple[str, ...]:
         """The columns that are remembered about each key, whole numbers."""
         return ()

@@ -6,7 +6,7 @@ record that it remembers about a key, and one row of accumulators for an open fr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 
@@ -26,11 +26,12 @@ from muntin.operators.common.buckets import PENDING, due, hold
 from muntin.operators.frames.arrow_kind import ArrowKind, Fields, kernel_record
 from muntin.operators.frames.frame_aggregates import OPEN_CELLS, FrameAggregates, JoinedCells
 from muntin.operators.frames.key_memory import KEYS, Certainty, KeyBuckets, KeyMemory, StepContext
-from muntin.operators.frames.longest import LongestSoFar, longest, with_held_bounds
+from muntin.operators.frames.longest import LONGEST, LongestSoFar, longest, with_held_bounds
 from muntin.operators.frames.ordered_rows import Bridge, CombinedTies, Missing, OrderedRows, Ties
 from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer, Slots
 from muntin.operators.protocol import (
     Changes,
+    ChunkKey,
     InputBatch,
     OneInput,
     Open,
@@ -178,6 +179,15 @@ class FrameOperator(OneInput):
         return pa.schema([*columns, *(pa.field(f"r{place}", type_) for place, type_ in results)])
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables of state, all of them by key."""
+        return (PENDING, KEYS, OPEN_CELLS, LONGEST)
+
+    def open_counts(self, changes: Changes) -> Mapping[ChunkKey, int]:
+        """Return how many frames are open in each changed chunk."""
+        return self.memory.open_counts(changes)
+
+    @property
     def bound_names(self) -> tuple[str, ...]:
         """The columns with the bounds of a frame."""
         return ("frame_start", "frame_end")
@@ -248,7 +258,7 @@ class FrameOperator(OneInput):
             results=results,
             changes=hold(state, arranged.waiting, read) | changes,
             rows=(counts,),
-            open_counts=self.memory.open_counts(changes),
+            open_counts=self.open_counts(changes),
             open=_opened(keyed, self._earliest_start(now, since)),
         )
 

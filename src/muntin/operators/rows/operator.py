@@ -20,9 +20,10 @@ from muntin.kernels.grouping import KeyedTables, key_and_pane
 from muntin.kernels.row_windows import stretches
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.aggregation.combine_accumulators import slide
+from muntin.operators.common.buckets import PENDING
 from muntin.operators.protocol import Changes, ChunkKey, State, ints, open_rows
 from muntin.operators.rows.cut import Cutting, HeldRows, Progressed, Run
-from muntin.operators.rows.ordered_rows import OrderedRowsOperator
+from muntin.operators.rows.ordered_rows import MEMORY, OrderedRowsOperator
 from muntin.operators.windows.panes import Cells
 
 CELLS = "cells"
@@ -42,6 +43,11 @@ class RowWindowOperator(OrderedRowsOperator):
     @cached_property
     def result_types(self) -> list[pa.DataType]:
         return [bound.type for bound in self.cells.bound]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables of state, all of them by key."""
+        return (PENDING, CELLS, MEMORY)
 
     def open_counts(self, changes: Changes) -> Mapping[ChunkKey, int]:
         return open_rows(changes, CELLS)

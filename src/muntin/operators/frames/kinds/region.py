@@ -125,6 +125,10 @@ class RegionFrames(HeldRowFrames):
 
     limits: Limits = field(default_factory=Limits)
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (*super().tables, POSITIONS, WAITING)
+
     @cached_property
     def result_schema(self) -> pa.Schema:
         plain = super().result_schema
