@@ -315,7 +315,7 @@ class FramePlan(WindowPlan):
         operator = self.operator
         return operator.plain if isinstance(operator, Forgetting) else operator  # type: ignore[return-value]
 
-    def _anchors(self, zone: str) -> tuple[int, ...]:
+    def _anchors(self, zone: str) -> tuple[int | str, ...]:
         """Return the ticks from which slots are counted, and the steps of a boundary of times."""
         slots, kind = super()._anchors(zone), self.framing.kind
         if not isinstance(kind, Boundary) or not isinstance(kind.every, Duration):
