@@ -193,7 +193,7 @@ class Stream(StreamJoins):
         order: Order = "on",
         tiebreak: str | Sequence[str] | None = None,
         unfinished: Unfinished = "keep",
-        forget: object = None,
+        forget: LengthLike | None = None,
         prefix: str = "",
     ) -> Windowed:
         """Make windows of ``range`` rows, one every ``slide`` rows.
@@ -278,7 +278,7 @@ class Stream(StreamJoins):
         tie_order: str | Sequence[str] | None = None,
         readings: str = "point",
         until: str | None = None,
-        forget: object = None,
+        forget: LengthLike | None = None,
         prefix: str = "",
     ) -> Frames:
         """Find frames, windows that follow the data: stretches of rows that a ``kind`` defines.
