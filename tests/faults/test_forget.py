@@ -72,10 +72,16 @@ def test_nothing_is_kept_of_a_key_that_is_forgotten() -> None:
     for made in (above(forget=4), Stepping(ordered_forgetting())):
         for on in range(50):
             made.step([{"on": on * 2, "k": f"key{on}", "v": 1}], upto=on * 2 + 1)
-            keys = {key for chunk in made.state.chunks.values() for key in chunk["k0"].to_pylist()}
+            keys = keys_of(made)
             assert len(keys) <= 3
         made.step([], upto=200)
         assert not made.state.chunks
+
+
+def keys_of(made: Stepping) -> set[str]:
+    """Return the keys of which something is kept."""
+    chunks = [chunk for chunk in made.state.chunks.values() if "k0" in chunk.column_names]
+    return {key for chunk in chunks for key in chunk["k0"].to_pylist()}
 
 
 def ordered_forgetting() -> Any:
@@ -124,6 +130,23 @@ def test_what_contradicts_is_refused(properties: dict[str, Any], problem: str) -
 def test_rows_by_arrival_have_no_gaps() -> None:
     with pytest.raises(ArgumentError, match="order of arrival"):
         RowWindow(3, 2, "on", order="arrival", forget=4)
+
+
+@pytest.mark.parametrize("keys", [2_000, 20_000])
+def test_a_row_reads_and_rewrites_few_keys(keys: int) -> None:
+    """A micro-batch with one row writes the part of its key, however many keys are kept."""
+    for made in (above(forget=1000), Stepping(ordered_of(RowWindow(3, 2, "on", forget=1000)))):
+        made.step([{"on": 0, "k": f"key{number}", "v": 1} for number in range(keys)], upto=1)
+        made.step([{"on": 5, "k": "key7", "v": 1}], upto=6)  # there are more parts from here on
+        made.step([{"on": 6, "k": "key7", "v": 1}], upto=7)
+        assert made.last is not None
+        written = [chunk for chunk in made.last.changes.values() if chunk is not None]
+        assert max(chunk.num_rows for chunk in written) <= 1024
+        kept = keys_of(made)
+        assert len(kept) == keys
+        found = made.step([], end=True)
+        assert len({row["k0"] for row in found}) == keys
+        assert not made.state.chunks
 
 
 def test_on_spark(spark: SparkSession) -> None:

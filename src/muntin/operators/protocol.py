@@ -259,6 +259,11 @@ class MemoryState:
     def tables(self) -> Sequence[str]:
         return list(dict.fromkeys(name for name, _ in self.chunks))
 
+    def whole(self, table: str) -> pa.Table:
+        """Return all chunks of a table, of which there is one or more."""
+        chunks = [self.read(table, bucket) for bucket in sorted(self.buckets(table))]
+        return pa.concat_tables(chunks, promote_options="default").combine_chunks()
+
     def apply(self, changes: Mapping[ChunkKey, pa.Table | None]) -> None:
         for key, chunk in changes.items():
             if chunk is None:

@@ -65,7 +65,8 @@ def build(framing: Framing, inputs: FrameOperatorInputs) -> FrameOperator | Forg
         return plain
     lives = replace(inputs, keys=(*inputs.keys, pa.int64()))
     gap = inputs.axis.length("forget", framing.forget)
-    return Forgetting(plain, build_framer(framing, lives), len(inputs.keys), inputs.axis, gap)
+    inside = replace(build_framer(framing, lives), buckets=1)
+    return Forgetting(plain, inside, len(inputs.keys), inputs.axis, gap)
 
 
 def build_framer(framing: Framing, inputs: FrameOperatorInputs) -> FrameOperator:

@@ -263,8 +263,8 @@ class FillPlan(PlanParts):
         spec = self.plain.spec
         if isinstance(operator, OrderedRowsOperator):
             operator = replace(operator, tells_open=True)
-        elif isinstance(operator, Forgetting) and isinstance(operator.plain, OrderedRowsOperator):
-            operator = operator.with_inside(tells_open=True)
+        elif isinstance(operator, Forgetting):
+            operator = operator.telling_open()
         segments = OperatorSegments(
             operator,
             self.axis,

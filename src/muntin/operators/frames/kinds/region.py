@@ -156,7 +156,7 @@ class RegionFrames(HeldRowFrames):
         if now.ended:
             return results, forget(now.state, KEYS, HELD, POSITIONS, WAITING), since
         changed = np.diff(now.arranged.rows.starts) > 0
-        buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
+        buckets = KeyBuckets.of(now.keyed, self.key_names, changed, self.buckets)
         keep = np.arange(both.num_rows) >= swept.needed[key]
         changes = buckets.write(now.state, HELD, both.filter(pa.array(keep)), key[keep])
         for name, parts in ((POSITIONS, swept.positions), (WAITING, swept.waiting)):
