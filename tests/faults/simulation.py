@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import random
 from collections import Counter
@@ -97,7 +98,12 @@ def _disturb(
 def _arriving(case: Arrivals, number: int, last: int, chance: random.Random) -> ArrivingRows:
     rows = list(case.batches[number]) if number < len(case.batches) else []
     tasks = chance.randint(1, MOST_TASKS)
-    dealt = [rows[task::tasks] for task in range(tasks)]
+    if getattr(getattr(case, "spec", None), "order", "on") == "arrival":
+        # Rows arrive in the order of the tasks, and of the rows in each task.
+        cuts = sorted(chance.randint(0, len(rows)) for _ in range(tasks - 1))
+        dealt = [rows[low:high] for low, high in itertools.pairwise([0, *cuts, len(rows)])]
+    else:
+        dealt = [rows[task::tasks] for task in range(tasks)]
     tables = [case.arriving_table(number, part) for part in dealt if part]
     clock = case.clocks[number] if number < len(case.clocks) else None
     control: list[tuple[str, int | None]] = []
