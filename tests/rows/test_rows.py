@@ -68,6 +68,7 @@ def plan(case: SequenceCase, stream: mt.Stream) -> mt.Plan:
                 spec.slide,
                 group="k" if case.grouped else None,
                 within=spec.within,
+                forget=spec.forget,
                 order=spec.order,
                 tiebreak="tie",
                 unfinished=unfinished,
