@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import reduce
 from typing import Literal
 
 import pyarrow as pa
@@ -46,6 +47,8 @@ from muntin.expressions.spark_expressions import Expression, Sql
 from muntin.specs.axis import Axis, Domain
 from muntin.specs.lengths import Duration, parse_length
 
+#: More ORs than these are one node, because nodes that are nested deeper cannot be evaluated.
+_NESTED_ORS = 64
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _MORE_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Mod: "%", exp.IntDiv: "div"}
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -254,13 +257,24 @@ class ConditionReader:
     def _sides(self, tree: exp.Expr) -> tuple[Node, Node]:
         return self.node(tree.this), self.node(tree.expression)
 
+    def _chain(self, tree: exp.Expr) -> list[Node]:
+        """Return the operands of ANDs, or of ORs, that follow each other, however many."""
+        kind, parts = type(tree), [tree.expression]
+        tree = tree.this
+        while type(tree) is kind and not self.is_native(tree):
+            parts.append(tree.expression)
+            tree = tree.this
+        return [self.node(part) for part in (tree, *reversed(parts))]
+
     def _logic(self, tree: exp.Expr) -> Node:
         match tree:
             case exp.And():
-                return conjunction([*self._sides(tree)])
+                return conjunction(self._chain(tree))
             case exp.Or():  # De Morgan holds for SQL's three values
-                left, right = self._sides(tree)
-                return Negation(conjunction([Negation(left), Negation(right)]))
+                parts = self._chain(tree)
+                if len(parts) > _NESTED_ORS:
+                    return Negation(conjunction([Negation(part) for part in parts]))
+                return reduce(_either, parts)
             case exp.Not():
                 return Negation(self.node(tree.this))
             case exp.Neg():
@@ -404,6 +418,10 @@ def _type(type_: exp.DataType) -> pa.DataType | None:
         digits = [int(part.this.this) for part in type_.expressions]
         return pa.decimal128(*digits) if len(digits) == 2 else None
     return None if type_.expressions else _TYPES.get(type_.this)
+
+
+def _either(left: Node, right: Node) -> Node:
+    return Negation(conjunction([Negation(left), Negation(right)]))
 
 
 def _call(tree: exp.Expr) -> tuple[str, exp.Expr] | None:
