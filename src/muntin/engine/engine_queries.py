@@ -19,7 +19,8 @@ from muntin.engine.engine_stream import EngineStream
 from muntin.engine.filling.from_panes import PaneChoice
 from muntin.engine.filling.stream_panes import StreamPanes
 from muntin.engine.handle import QueryHandle
-from muntin.engine.plan_query import PlannedQuery
+from muntin.engine.overload.budgets import EngineBudgets
+from muntin.engine.plan_query import PlannedQuery, check_no_sources
 from muntin.engine.planning.early_queries import (
     emission_of,
     upserting,
@@ -42,7 +43,7 @@ from muntin.session.safe.safe_mode import SafeMode
 from muntin.specs.emission import FINALLY, Emission, Emit, Every
 
 
-class EngineQueries(EngineCosts):
+class EngineQueries(EngineCosts, EngineBudgets):
     """The part of :class:`muntin.Engine` that adds and changes queries."""
 
     asker: Asker
@@ -346,6 +347,7 @@ class EngineQueries(EngineCosts):
 
     def _read_by(self, query: Query) -> tuple[EngineStream, QueryRecord | None]:
         """Return the stream that a query reads, and the view of it if it reads one."""
+        check_no_sources(query)
         read = {name.casefold() for name in tables_of(query)}
         streams = [
             stream

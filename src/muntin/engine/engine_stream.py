@@ -172,7 +172,7 @@ class EngineStream(StreamQueries):
         for number in {*added, *touched}:
             member = by_number[number]
             added[number] = _paused(member.program) if member.paused else member.program
-        pin = self.versions.write(change.number, parent, added, change.removed)
+        pin = self.versions.write(change.number, parent, added, change.removed, change.overload)
         self.registry.record_version(self.name, change.number, pin.digest)
 
     def awake(self) -> None:
@@ -357,9 +357,7 @@ class EngineStream(StreamQueries):
         answers, full_taps = without_surplus(self.answers(), answers, live, self.registry.member)
         self.answers().write(micro_batch, self._finished(answers, live), self._order(answers, live))
         for member, counts in report.counts.items():
-            total = self.counts.setdefault(member, MemberCounts())
-            for name, value in vars(counts).items():
-                setattr(total, name, getattr(total, name) + value)
+            self.counts.setdefault(member, MemberCounts()).take(counts)
         self._acknowledge(pinned, micro_batch, report.kept.before)
         self.costs.take(report.costs, report.progress.rows, answers, self._begun(live))
         for tap in full_taps:
