@@ -8,7 +8,8 @@ CREATE STREAM name (input AS source(...) [(column type, ...)] [ON column] ..., .
               [ON column] [BY column, ...] ... [KEEP length] [GRAIN length] [RETAIN length]
 CREATE TABLE name FROM source(...) [(column type, ...)]
 CREATE QUERY name [START ...] [UNTIL ...] [OWNER ...] [TAGS ...] [EVERY ...] [EMIT ...]
-             [DESCRIPTION ...] AS query [INTO sink(...)] [LATE INTO sink(...)]
+             [DESCRIPTION ...] AS query [WITH QOS (graph, ...)] [INTO sink(...)]
+             [LATE INTO sink(...)]
 CREATE TRIGGER name ON query DO action(...)
 CREATE SUMMARY name ON stream(column) WITH GRANULARITY length AND COLLAPSE(rate, depth)
 """
@@ -16,6 +17,7 @@ CREATE SUMMARY name ON stream(column) WITH GRANULARITY length AND COLLAPSE(rate,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -37,6 +39,7 @@ from muntin.parser.frame_clause import read_schedule
 from muntin.parser.inline_sources import read_call
 from muntin.parser.lexer import is_word, name_token
 from muntin.parser.preference_clause import read_create_summary
+from muntin.parser.qos_clause import begins_qos, read_qos
 from muntin.parser.query import check_continuous, read_query
 from muntin.parser.statements import (
     ConnectorCall,
@@ -231,21 +234,24 @@ def _query(cursor: Cursor, hyphenated: frozenset[str]) -> CreateQuery:
     for at in range(cursor.at, len(tokens)):
         depth += tokens[at].token_type is TokenType.L_PAREN
         depth -= tokens[at].token_type is TokenType.R_PAREN
-        if not depth and _goes_into(tokens, at):
+        if not depth and (begins_qos(tokens, at) or _goes_into(tokens, at)):
             split = at
             break
     end = tokens[split].start if split < len(tokens) else cursor.end
     query = read_query(Cursor(cursor.text, tokens[cursor.at : split], end), hyphenated)
     check_continuous(query)
     cursor.at = split
+    if not cursor.done and begins_qos(tokens, split):
+        qos, named = read_qos(cursor)
+        engine = replace(engine, qos=qos, places={**engine.places, "QOS": named})
     sinks: dict[str, ConnectorCall] = {}
     while not cursor.done:
-        at = cursor.offset
+        offset = cursor.offset
         word = cursor.choice("INTO", "LATE")
         if word == "LATE":
             cursor.expect("INTO")
         if word in sinks:
-            raise SqlError(f"{word} is given twice", cursor.text, at)
+            raise SqlError(f"{word} is given twice", cursor.text, offset)
         sinks[word] = read_call(cursor, "a sink such as stdout('json')")
     return CreateQuery(name, query, sinks.get("INTO"), sinks.get("LATE"), place, engine)
 

@@ -333,7 +333,8 @@ class CreateQuery:
         into = "" if self.into is None else f"\nINTO {self.into}"
         late = "" if self.late is None else f"\nLATE INTO {self.late}"
         begin = " ".join(filter(None, [self.name, str(self.engine)]))
-        return f"CREATE QUERY {begin} AS\n{self.query}{into}{late}"
+        qos = "" if self.engine.qos is None else f"\nWITH QOS ({self.engine.qos})"
+        return f"CREATE QUERY {begin} AS\n{self.query}{qos}{into}{late}"
 
 
 @dataclass(frozen=True)

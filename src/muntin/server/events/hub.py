@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from muntin.server.events.event_ids import EventId
-from muntin.server.events.feed import AnswerFeed, FedEngine, Backlog, Pending
+from muntin.server.events.feed import AnswerFeed, Backlog, FedEngine, Pending
 from muntin.server.events.watched import Watched
 from muntin.server.problems import HttpError
 from muntin.server.threads import Threads
