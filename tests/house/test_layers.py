@@ -43,6 +43,7 @@ SUBROOMS = {
             "columns",
             "described",
             "requirements",
+            "spark_versions",
             "run_sql",
             "scan",
             "exchange",

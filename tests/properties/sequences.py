@@ -219,7 +219,9 @@ def specs(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> SequenceSpec
     match draw(st.sampled_from(words)):
         case "rows":
             within = draw(st.none() | lengths) if order == "on" else None
-            return RowWindow(draw(st.integers(1, 8)), draw(st.integers(1, 6)), "on", within, order)
+            range_ = draw(st.integers(1, 8))
+            least = draw(st.one_of(st.just(1), st.integers(1, range_)))
+            return RowWindow(range_, draw(st.integers(1, 6)), "on", within, order, least)
         case "tuple":
             return TupleWindow(draw(lengths), "on", draw(st.integers(1, 4)), order)
         case "slide_on":

@@ -70,6 +70,7 @@ def plan(case: SequenceCase, stream: mt.Stream) -> mt.Plan:
                 within=spec.within,
                 order=spec.order,
                 tiebreak="tie",
+                min_rows=spec.min_rows,
                 unfinished=unfinished,
             )
         case TupleWindow(order=order):

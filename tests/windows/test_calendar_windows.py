@@ -200,7 +200,7 @@ def test_the_zone_belongs_to_the_checkpoint(in_berlin: SparkSession) -> None:
     played.play(plan())
     played.extend([[{"ts": local(2026, 3, 9)}]])
     in_berlin.conf.set("spark.sql.session.timeZone", "UTC")
-    with pytest.raises(PySparkException, match="belongs to another query: .*Europe/Berlin"):
+    with pytest.raises(PySparkException, match=r"belongs to another query: .*Europe/Berlin"):
         played.play(plan())
     played.remove()
 

@@ -26,7 +26,8 @@ class RowWindow:
 
     Ranks count from 0 within the partition. Window ``w`` holds the ranks
     ``[max(0, (w + 1) * slide - range), (w + 1) * slide)``. With ``within`` it holds only those of
-    these rows whose ``on`` is above the ``on`` of its last row minus ``within``.
+    these rows whose ``on`` is above the ``on`` of its last row minus ``within``. Windows of fewer
+    than ``min_rows`` rows are not reported.
 
     >>> print(RowWindow(1000, 10, "ts"))
     RANGE 1000 rows SLIDE 10 rows WATTR rank(ts)
@@ -39,11 +40,22 @@ class RowWindow:
     on: str
     within: Length | None
     order: Order
+    min_rows: int = 1
 
     def __init__(
-        self, range: object, slide: object, on: str, within: object = None, order: object = "on"
+        self,
+        range: object,
+        slide: object,
+        on: str,
+        within: object = None,
+        order: object = "on",
+        min_rows: object = 1,
     ) -> None:
         object.__setattr__(self, "range", row_count("range", range))
+        object.__setattr__(self, "min_rows", row_count("min_rows", min_rows))
+        if self.min_rows > self.range:
+            expected = f"a window has at most range={range} rows, so none would be reported"
+            raise ArgumentError("min_rows", min_rows, expected)
         object.__setattr__(self, "slide", row_count("slide", slide))
         object.__setattr__(self, "on", column_name("on", on))
         bound = None if within is None else positive_length("within", within)
@@ -73,6 +85,7 @@ class RowWindow:
     def __str__(self) -> str:
         attribute = "row-num" if self.order == "arrival" else f"rank({self.on})"
         bound = "" if self.within is None else f" WITHIN {self.within}"
+        bound += "" if self.min_rows == 1 else f" OF AT LEAST {_rows(self.min_rows)}"
         return f"RANGE {_rows(self.range)} SLIDE {_rows(self.slide)} WATTR {attribute}{bound}"
 
 
