@@ -8,7 +8,7 @@ ARGS ?=
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-EXTRAS := connect,plot,postgres,dev,docs
+EXTRAS := connect,plot,postgres,server,dev,docs
 TYPED := $(wildcard src benchmarks examples)
 
 # The theme prints a page about the next MkDocs on every build; pyproject.toml bounds it.
