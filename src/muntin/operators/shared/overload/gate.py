@@ -162,7 +162,9 @@ class _Input:
         tables = [*([] if waited is None else [waited]), *arrived]
         if not tables:
             return None
-        return cls(pa.concat_tables(tables), 0 if waited is None else waited.num_rows)
+        # The rows that waited may have travelled for another policy.
+        rows = pa.concat_tables(tables, promote_options="default")
+        return cls(rows, 0 if waited is None else waited.num_rows)
 
     @property
     def is_new(self) -> Mask:

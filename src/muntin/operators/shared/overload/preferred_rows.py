@@ -90,7 +90,7 @@ class PreferredRows:
             placed = None if rows is None else rows.filter(pc.is_valid(rows[TICK]))
             if placed is not None and placed.num_rows:
                 order = placed[TICK].to_numpy().astype(np.int64)
-                zones.summarize(order, placed[COUNTED].to_numpy().view(np.uint64))
+                zones.summarize(order, placed[COUNTED].fill_null(0).to_numpy().view(np.uint64))
                 zones.collapse(max(zone.last for zone in zones.zones))
                 kept = zones.table().replace_schema_metadata({_FORGOTTEN: str(zones.forgotten)})
                 changes[name, 0] = kept
@@ -127,7 +127,7 @@ class PreferredRows:
 
     def _estimates(self, zones: SummaryZones, rows: pa.Table) -> Floats:
         """Return about how often the value of each row came; what is older counts less."""
-        hashes, place = np.unique(rows[COUNTED].to_numpy(), return_inverse=True)
+        hashes, place = np.unique(rows[COUNTED].fill_null(0).to_numpy(), return_inverse=True)
         if not zones.zones or not len(hashes):
             return np.zeros(rows.num_rows)
         found = zones.estimates(HashedValues.of(hashes.view(np.uint64), zones.spec))
@@ -166,7 +166,7 @@ def preferred_keys(order: PreferenceOrder, promises: Sequence[Promise]) -> list[
 
 def _turns(promise: Promise) -> Ints:
     """Number the rows with the same value from 0, in the order of a draw."""
-    value = promise.rows[COUNTED].to_numpy()
+    value = promise.rows[COUNTED].fill_null(0).to_numpy()
     order = np.lexsort((draws(promise.rows), value))
     ordered = value[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
