@@ -37,6 +37,7 @@ _MODULES = {
     "Plan": "muntin.spark.api.plan",
     "Policy": "muntin.specs.overload",
     "Probed": "muntin.spark.api.lookup",
+    "Qos": "muntin.specs.qos",
     "RequirementError": "muntin.errors",
     "Resampled": "muntin.spark.api.resample",
     "RowWindow": "muntin.specs.row_windows",

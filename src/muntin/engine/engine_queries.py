@@ -20,8 +20,9 @@ from muntin.engine.filling.from_panes import PaneChoice
 from muntin.engine.filling.stream_panes import StreamPanes
 from muntin.engine.handle import QueryHandle
 from muntin.engine.overload.budgets import EngineBudgets
+from muntin.engine.overload.qos_of_query import check_qos, qos_of, with_qos
 from muntin.engine.overload.summaries import EngineSummaries
-from muntin.engine.plan_query import PlannedQuery
+from muntin.engine.plan_query import PlannedQuery, check_no_sources
 from muntin.engine.planning.early_queries import (
     emission_of,
     upserting,
@@ -42,6 +43,7 @@ from muntin.parser.statements import Query, Select
 from muntin.planner.translate import tables_of
 from muntin.session.safe.safe_mode import SafeMode
 from muntin.specs.emission import FINALLY, Emission, Emit, Every
+from muntin.specs.qos import Qos
 
 
 class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
@@ -69,6 +71,7 @@ class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
         every: Every = None,
         confidence: float | None = None,
         prefer: str | None = None,
+        qos: object = None,
     ) -> QueryHandle:
         """Add a query, before or after the engine is started; return when it is logged.
 
@@ -99,6 +102,9 @@ class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
                 the ends of an interval that holds the mean with this confidence.
             prefer: What it prefers when it has a budget and cannot look at everything, as after
                 WITH PREFERENCE: ``"desc SUMMARY.Estimate.Count(item) FADE FACTOR 0.8"``.
+            qos: What its answers are worth by their delay, the share of rows in them, and values:
+                a :class:`muntin.Qos`, or a mapping of its arguments. Without it, or without a graph
+                of shares, no row is ever left out.
         """
         text = text if prefer is None else f"{text} WITH PREFERENCE {prefer}"
         emission = Emission(emit, every, confidence)
@@ -114,6 +120,8 @@ class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
             _check_rows(stream, planned, start)
             planned = replace(planned, program=stream.beginning(planned.program, start))
         mode = check_answer(answer, stream, planned, start, into)
+        worth = check_qos(stream, planned.program, Qos.of(qos), mode)
+        planned = replace(planned, program=with_qos(planned.program, worth))
         self._check_memory(stream, replace(planned.program, answer=mode), name)
         if start != "now" and planned.program.prepared:
             _check_rows(stream, planned, start)
@@ -189,6 +197,8 @@ class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
         self._check_memory(
             stream, replace(planned.program, answer=mode), name, replaced=record.number
         )
+        worth = check_qos(stream, planned.program, qos_of(record), mode)
+        planned = replace(planned, program=with_qos(planned.program, worth))
         keeps = stream.keep is not None and mode == "eager" and not planned.program.prepared
         lives = record.status != "quarantined"
         program = stream.prepare(planned.program)
@@ -254,7 +264,8 @@ class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
         self._check_not_read(record, "changed")
         self._check_nothing_staged(record)
         self._check_memory(stream, planned.program, name)
-        program = stream.prepare(planned.program)
+        worth = check_qos(stream, planned.program, qos_of(record), "eager")
+        program = stream.prepare(with_qos(planned.program, worth))
         filled = stream.keep is not None and planned.finish is None and not program.prepared
         with stream.publishing:
             registration = self.registry.add_generation(
@@ -354,6 +365,7 @@ class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
 
     def _read_by(self, query: Query) -> tuple[EngineStream, QueryRecord | None]:
         """Return the stream that a query reads, and the view of it if it reads one."""
+        check_no_sources(query)
         read = {name.casefold() for name in tables_of(query)}
         streams = [
             stream

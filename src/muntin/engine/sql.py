@@ -29,10 +29,12 @@ from muntin.parser.statements import (
     CreateStream,
     CreateTable,
     CreateTrigger,
+    Describe,
     Drop,
     Explain,
     Query,
     Select,
+    SetOption,
     Show,
     Statement,
 )
@@ -357,6 +359,9 @@ class _Run:
             case CreateTable():
                 problem = "queries of an engine read its streams, and no tables"
                 expected = "CREATE STREAM"
+            case Describe() | SetOption():
+                problem = "an engine does not answer this"
+                expected = "muntin sql, or muntin run"
             case _:
                 raise AssertionError(statement)
         return SqlError(problem, self.text, statement.place, expected=expected)

@@ -1,1 +1,1 @@
-"""What is given up when there is too much: budgets, and who decides them."""
+"""What is given up when there is too much: how long micro-batches take, budgets, and decisions."""

@@ -21,6 +21,7 @@ from muntin.operators.shared.extent_reach import ExtentReach
 from muntin.operators.shared.overload.preferred_rows import PreferredRows
 from muntin.operators.shared.prepared_column import PreparedColumn
 from muntin.operators.shared.view_rows import ViewRows
+from muntin.specs.qos import Qos
 
 #: The column of every answer that is false where rows of its extent may be missing.
 COMPLETE = "complete"
@@ -151,6 +152,7 @@ class QueryProgram:
         view: The view whose rows the query reads; None if it reads those of the stream.
         prepared: The columns that Spark prepares for it, beside those that the stream carries.
         restart: Whether the stream was restarted to prepare them.
+        qos: What its answers are worth, if somebody says so.
     """
 
     member: int
@@ -174,6 +176,7 @@ class QueryProgram:
     restart: bool = False
     until: int | None = None
     prefer: PreferredRows | None = None
+    qos: Qos | None = None
 
     @property
     def reads(self) -> tuple[int, ...]:
