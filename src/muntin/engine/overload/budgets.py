@@ -94,7 +94,7 @@ class EngineBudgets:
             made = units if seconds is None else units_of(seconds, own.costs)
             budget = QueryBudget(made, share, chosen, kept)
             if record is not None:
-                _check_budgeted(record, chosen)
+                _check_budgeted(own, record, chosen)
             self.decide(own, _decided(self.registry.decision(own.name), record, budget, seconds))
         return self.budgets()
 
@@ -149,7 +149,7 @@ class EngineBudgets:
             if budget is None:
                 yield {**row, "exact_because": "it has no budget"}
                 continue
-            reason = why_not_budgeted(from_json(record.program), budget.policy)
+            reason = _why_not(stream, record, budget.policy)
             if reason is not None:
                 yield {**row, "exact_because": reason}
                 continue
@@ -197,7 +197,12 @@ def _decided(
     )
 
 
-def _check_budgeted(record: QueryRecord, policy: Policy) -> None:
-    reason = why_not_budgeted(from_json(record.program), policy)
+def _why_not(stream: EngineStream, record: QueryRecord, policy: Policy) -> str | None:
+    by_key = from_json(stream.network.rule).by_key
+    return why_not_budgeted(from_json(record.program), policy, by_key=by_key)
+
+
+def _check_budgeted(stream: EngineStream, record: QueryRecord, policy: Policy) -> None:
+    reason = _why_not(stream, record, policy)
     if reason is not None:
         raise ArgumentError("query", record.name, f"another query or policy: {reason}")

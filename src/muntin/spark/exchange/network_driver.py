@@ -278,7 +278,7 @@ class _NetworkSender:
 
     def _keep_partials(self, routed: RoutedRows) -> None:
         for group, part in routed.parts:
-            own = self.network.groups[group].inputs[part.source]
+            own = self.network.receivers[group].inputs[part.source]
             for shard, table in split_by_group(group, part.routed.partial, own, len(self.labels)):
                 self.partials.setdefault((shard, group, part.source), []).append(table)
                 self.bytes += table.nbytes
@@ -286,7 +286,7 @@ class _NetworkSender:
                 if count := sum(refused.values()):
                     self._part(0, "refused", member=member, n=count)
             if part.routed.passed:
-                for member in self.network.groups[group].members:
+                for member in self.network.receivers[group].members:
                     self._part(0, "passed", member=member, n=part.routed.passed)
 
     def _part(
@@ -311,7 +311,7 @@ class _NetworkSender:
 
     def _flush(self, *, last: bool = False) -> Iterator[pa.RecordBatch]:
         for (shard, group, source), tables in self.partials.items():
-            own = self.network.groups[group]
+            own = self.network.receivers[group]
             with self.meter.work(group):
                 merged = tables[0] if len(tables) == 1 else own.merge(source, tables)
                 size = self._part(shard, "partial", merged, group=group, source=source)
@@ -523,7 +523,7 @@ def _report(step: NetworkStep, arrived: _Arrived) -> list[dict[str, object]]:
     failed = {**arrived.failed, **step.failed}
     answers = step.answers
     members = {*answers, *failed, *step.counts, *step.made, *arrived.refused, *arrived.passed}
-    members |= {*step.shed, *step.waiting}
+    members |= {*step.shed, *step.refused, *step.waiting}
     report: list[dict[str, object]] = [
         {"member": CHOSEN, "rows": table.num_rows, "payload": encode(table)}
         for table in step.chosen
@@ -538,7 +538,9 @@ def _report(step: NetworkStep, arrived: _Arrived) -> list[dict[str, object]]:
                 "member": member,
                 "used": _total(counts, "used") + arrived.passed.get(member, 0) + chosen,
                 "late": _total(counts, "late"),
-                "refused": arrived.refused.get(member, 0) + _fallen(counts),
+                "refused": arrived.refused.get(member, 0)
+                + _fallen(counts)
+                + step.refused.get(member, 0),
                 "between": _total(counts, "between"),
                 "shed": sum(step.shed.get(member, {}).values()),
                 "shed_by": _shed_by(step.shed.get(member, {})),
