@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from muntin.engine.channel import MOST_TABLE, Channel, error_of
 from muntin.engine.local_server import DOOR, SOCKET, short_address
 from muntin.engine.registry_records import QueryRecord
 from muntin.errors import ArgumentError, EngineError, UnknownQueryError
+from muntin.specs.overload import Policy
 
 if TYPE_CHECKING:  # they import Spark, for which a client need not wait
     from muntin.engine.commit import MemberCounts
@@ -163,6 +164,32 @@ class EngineClient:
     def costs(self) -> pa.Table:
         """Return what the live queries have cost since the engine started, a row for each."""
         return self.call("costs")
+
+    def budget(
+        self,
+        units: int | None = None,
+        *,
+        seconds: float | None = None,
+        share: float | None = None,
+        query: str | None = None,
+        policy: str | Policy | None = None,
+        waiting: int | None = None,
+        stream: str | None = None,
+    ) -> pa.Table:
+        """Limit what queries spend in a micro-batch, as :meth:`muntin.Engine.budget`."""
+        limits = {"units": units, "seconds": seconds, "share": share, "waiting": waiting}
+        options: dict[str, object] = {**limits, "query": query, "stream": stream}
+        if policy is not None:
+            options["policy"] = asdict(policy if isinstance(policy, Policy) else Policy(policy))
+        return self.call("budget", {"options": options})
+
+    def drop_budget(self, query: str | None = None, *, stream: str | None = None) -> pa.Table:
+        """Let queries spend what they need again: one of them, or all."""
+        return self.call("drop_budget", {"options": {"query": query, "stream": stream}})
+
+    def budgets(self) -> pa.Table:
+        """Return what queries may spend, and what they have used and shed."""
+        return self.call("budgets")
 
     def network(self) -> dict[str, StreamNetwork]:
         """Return what runs for each stream: its parts with the queries that share them."""

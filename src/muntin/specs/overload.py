@@ -122,9 +122,9 @@ class QueryBudget:
         >>> QueryBudget(units=10).units_here(4, 100), QueryBudget(share=0.5).units_here(4, 100)
         (2, 50)
         """
-        own = exact if self.units is None else self.units // shards
-        part = exact if self.share is None else int(self.share * exact)
-        return min(own, part)
+        limits = [] if self.units is None else [self.units // shards]
+        limits += [] if self.share is None else [int(self.share * exact)]
+        return min(limits, default=exact)
 
     def __str__(self) -> str:
         limits = [] if self.units is None else [f"{self.units:,} units"]

@@ -212,7 +212,7 @@ class Gates:
         member = gate.program.member
         late = sum(passed.late)
         if group is None:
-            tables = [table for table in passed.rows if table is not None]
+            tables = [table for table in passed.rows if table is not None and table.num_rows]
             step.counts[member] = RowCounts(sum(table.num_rows for table in tables), late)
             if tables and not gate.program.paused:
                 answers = pa.concat_tables(tables)
@@ -226,8 +226,8 @@ class Gates:
             part = group.route_of(member, source, table)
             step.arrived.setdefault((group.name, source), []).append(part.routed.partial)
             used += part.routed.passed
-            refused = sum(part.refused.get(member, {}).values())
-            step.refused[member] = step.refused.get(member, 0) + refused
+            if refused := sum(part.refused.get(member, {}).values()):
+                step.refused[member] = step.refused.get(member, 0) + refused
         step.counts[member] = RowCounts(used, late)
 
     def _left_over(self, state: ListedState) -> dict[int, Gate]:
