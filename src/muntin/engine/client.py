@@ -372,6 +372,15 @@ class RemoteQuery:
         """Return the answers of the last micro-batch that had any."""
         return self.engine.call("latest", {"id": self.id, "generation": generation})
 
+    def newest(self, rows: int, *, generation: int | None = None) -> pa.Table:
+        """Return at most so many answers, those that were made last."""
+        arguments = {"id": self.id, "rows": rows, "generation": generation}
+        return self.engine.call("newest", arguments)
+
+    def as_of(self, value: object) -> pa.Table:
+        """Return the answer that was certain when the punctuation of the stream came to a value."""
+        return self.engine.call("as_of", {"id": self.id, "value": value})
+
     def invoke(self, timeout: float = 60.0) -> pa.Table:
         """Return the answer now."""
         return self.engine.call("invoke", {"id": self.id, "timeout": timeout}, wait=timeout)

@@ -19,6 +19,7 @@ import pyarrow as pa
 from muntin.engine.asking.answer_modes import seconds_of
 from muntin.engine.asking.ask import Asker
 from muntin.engine.asking.past import ask_history
+from muntin.engine.commit_listeners import CommitListeners
 from muntin.engine.costs.state_estimate import expected_sizes
 from muntin.engine.engine_queries import EngineQueries
 from muntin.engine.engine_stream import EngineStream
@@ -47,7 +48,8 @@ from muntin.spark.queries.many_queries import NetworkStream, check_session
 from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.byte_sizes import size_in_bytes
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated
-from muntin.specs.lengths import parse_length
+from muntin.specs.frames.schemes import Schedule
+from muntin.specs.lengths import LengthLike, parse_length
 
 #: Commands within this many seconds become one version.
 _TOGETHER = 0.1
@@ -102,6 +104,7 @@ class Engine(EngineQueries, EngineLoad):
             zone=session_zone(spark),
         )
         self.asker = Asker(self.registry)
+        self.committed = CommitListeners(self.deliveries.deliver)
         self._streams: dict[str, EngineStream] = {}
         self._started = False
         self._trigger: Mapping[str, Any] | None = None
@@ -142,7 +145,7 @@ class Engine(EngineQueries, EngineLoad):
         grain: str | int | None = None,
         retain: str | None = None,
         shards: int | None = None,
-        schedule: object = None,
+        schedule: LengthLike | Schedule | None = None,
         expect_keys: int = 1_000,
         expect_rows: int = 100,
         statement: str | None = None,
@@ -215,7 +218,7 @@ class Engine(EngineQueries, EngineLoad):
             raise EngineError(_differences(name, known, identity))
         stream = EngineStream(
             *(name, network, self._home.stream(name), self.registry, reach),
-            self.deliveries.deliver,
+            self.committed,
             self._retain if retain is None else seconds_of("retain", retain),
             self.deliveries.needed_from,
             self.deliveries.forget_letters,
@@ -241,6 +244,11 @@ class Engine(EngineQueries, EngineLoad):
             if (other := taken.get(word.casefold())) is not None:
                 reason = f"the engine has a stream {other} that is read by this name"
                 raise ArgumentError("name", word, reason)
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The names of the streams that are declared."""
+        return tuple(self._streams)
 
     def stream_of(self, name: str) -> EngineStream:
         """Return a stream by its name."""

@@ -21,7 +21,7 @@ from muntin.engine.filling.stream_panes import StreamPanes
 from muntin.engine.handle import QueryHandle
 from muntin.engine.overload.budgets import EngineBudgets
 from muntin.engine.overload.qos_of_query import check_qos, qos_of, with_qos
-from muntin.engine.plan_query import PlannedQuery
+from muntin.engine.plan_query import PlannedQuery, check_no_sources
 from muntin.engine.planning.early_queries import (
     emission_of,
     upserting,
@@ -358,6 +358,7 @@ class EngineQueries(EngineCosts, EngineBudgets):
 
     def _read_by(self, query: Query) -> tuple[EngineStream, QueryRecord | None]:
         """Return the stream that a query reads, and the view of it if it reads one."""
+        check_no_sources(query)
         read = {name.casefold() for name in tables_of(query)}
         streams = [
             stream

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from muntin.engine.asking.ask import Asker
 from muntin.engine.asking.chosen_modes import is_auto, mode_of
+from muntin.engine.asking.past import ask_history
 from muntin.engine.commit import MemberCounts
 from muntin.engine.costs.query_cost import QueryCost
 from muntin.engine.engine_stream import EngineStream
@@ -220,6 +221,25 @@ class QueryHandle:
         record = self.engine.registry.get(self.id, generation)
         log = self.engine.stream_of(record.stream).answers()
         return log.latest([record.number], schema=self._schema(record))
+
+    def newest(self, rows: int, *, generation: int | None = None) -> pa.Table:
+        """Return at most so many answers, those that were made last."""
+        record = self.engine.registry.get(self.id, generation)
+        log = self.engine.stream_of(record.stream).answers()
+        after = log.before_newest([record.number], max(1, rows))
+        # Answers that are not retained are older than those that are there.
+        after = max(after, log.forgotten(record.number))
+        found = self.results(after, generation=generation)
+        return found.slice(max(0, found.num_rows - rows))
+
+    def as_of(self, value: object) -> pa.Table:
+        """Return the answer that was certain when the punctuation of the stream came to a value.
+
+        It is computed from kept rows, as ``FROM stream AS OF value`` is.
+        """
+        record = self.record
+        stream = self.engine.stream_of(record.stream)
+        return ask_history(stream, stream.plan_of(record), value)
 
     def invoke(self, timeout: float = 60.0) -> pa.Table:
         """Return the answer now: for each key the newest rows that are certain.

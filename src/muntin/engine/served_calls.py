@@ -99,6 +99,9 @@ def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str,
     def latest(id: str, generation: int | None) -> object:
         return engine.handle(id).latest(generation=generation)
 
+    def newest(id: str, rows: int, generation: int | None) -> object:
+        return engine.handle(id).newest(rows, generation=generation)
+
     def sinks(id: str, method: str, arguments: Mapping[str, object]) -> object:
         if method not in SINK_METHODS:
             raise EngineError(f"sinks have no method {method!r}")
@@ -133,6 +136,8 @@ def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str,
         "wait": wait,
         "results": results,
         "latest": latest,
+        "newest": newest,
+        "as_of": lambda id, value: engine.handle(id).as_of(value),
         "invoke": lambda id, timeout=60.0: engine.handle(id).invoke(timeout),
         "sinks": sinks,
         "counts": lambda id: asdict(engine.handle(id).counts),
