@@ -14,7 +14,7 @@ from muntin.engine.registry import Registry
 from muntin.engine.registry_records import RUNNING, TAP, QueryRecord
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import from_json
-from muntin.operators.shared.overload.budgeted import why_not_budgeted
+from muntin.operators.shared.overload.budgeted import preferring, why_not_budgeted
 from muntin.specs.overload import WAITING, OverloadDecision, Policy, QueryBudget
 
 #: The columns of ``engine.budgets()``.
@@ -199,7 +199,9 @@ def _decided(
 
 def _why_not(stream: EngineStream, record: QueryRecord, policy: Policy) -> str | None:
     by_key = from_json(stream.network.rule).by_key
-    return why_not_budgeted(from_json(record.program), policy, by_key=by_key)
+    program = from_json(record.program)
+    own = preferring(program, QueryBudget(policy=policy)).policy
+    return why_not_budgeted(program, own, by_key=by_key)
 
 
 def _check_budgeted(stream: EngineStream, record: QueryRecord, policy: Policy) -> None:
