@@ -17,9 +17,11 @@ import pyarrow as pa
 
 from muntin.engine.channel import MOST_TABLE, Channel, error_of
 from muntin.engine.local_server import DOOR, SOCKET, short_address
+from muntin.engine.overload.sizing import HEADROOM, Sizing
 from muntin.engine.registry_records import QueryRecord
 from muntin.errors import ArgumentError, EngineError, UnknownQueryError
 from muntin.specs.overload import Policy
+from muntin.specs.qos import Qos
 
 if TYPE_CHECKING:  # they import Spark, for which a client need not wait
     from muntin.engine.commit import MemberCounts
@@ -89,6 +91,8 @@ class EngineClient:
         """Add a query, as :meth:`muntin.Engine.register` does."""
         given = {"start": start, "until": until, "owner": owner, "description": description}
         given |= {"tags": [*tags], **options}
+        qos = Qos.of(given.pop("qos", None))
+        given |= {} if qos is None else {"qos": qos.plain or None}
         return self._handle(self.call("register", {"name": name, "text": text, "options": given}))
 
     def queries(
@@ -186,6 +190,25 @@ class EngineClient:
     def drop_budget(self, query: str | None = None, *, stream: str | None = None) -> pa.Table:
         """Let queries spend what they need again: one of them, or all."""
         return self.call("drop_budget", {"options": {"query": query, "stream": stream}})
+
+    def sizing(
+        self, rates: Mapping[str, object] | None = None, *, headroom: float = HEADROOM
+    ) -> dict[str, Sizing]:
+        """Return for streams whether they fit at some rates, as :meth:`muntin.Engine.sizing`."""
+        found = self.call("sizing", {"rates": rates, "headroom": headroom})
+        return {name: Sizing.of_json(data) for name, data in found.items()}
+
+    def quality(self) -> list[dict[str, Any]]:
+        """Return what answers are worth now, as :meth:`muntin.Engine.quality`."""
+        return list(self.call("quality"))
+
+    def overload(self) -> dict[str, dict[str, Any]]:
+        """Return what is done about overload now, as :meth:`muntin.Engine.overload`."""
+        return dict(self.call("overload"))
+
+    def spent(self) -> list[dict[str, Any]]:
+        """Return what is limited, as :meth:`muntin.Engine.spent`."""
+        return list(self.call("spent"))
 
     def budgets(self) -> pa.Table:
         """Return what queries may spend, and what they have used and shed."""
