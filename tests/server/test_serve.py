@@ -1,4 +1,4 @@
-"""``muntin serve`` as a process of its own: it answers, is killed, goes on, and stops in between."""
+"""``muntin serve`` as a process: it answers, is killed, goes on, and stops between batches."""
 
 from __future__ import annotations
 
