@@ -1,6 +1,7 @@
 # Everything runs from a virtual environment that the first target to need it makes.
 PYTHON ?= python3
 VENV ?= .venv
+SPARK ?= 4.1
 # More arguments for the command a target runs: make test ARGS="-k frames"
 ARGS ?=
 
@@ -14,10 +15,10 @@ TYPED := $(wildcard src benchmarks examples)
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve page test soak bench lint format docs pictures clean java chromium constraints
+.PHONY: help demo serve page test test-spark soak bench lint format docs pictures clean java chromium constraints
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(STAMP) java ## Run the freeway example
 	$(BIN)/python examples/freeway/full.py $(ARGS)
@@ -33,6 +34,9 @@ page: $(STAMP) ## Build the page, with Node from the machine or from PyPI
 test: $(STAMP) java page chromium ## Run the tests, without the slow ones
 	$(BIN)/python -m tests.compile_kernels
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+test-spark: java ## Run the core of the tests on an older Spark: make test-spark SPARK=4.1
+	bash scripts/test-spark.sh $(PYTHON) $(SPARK) $(ARGS)
 
 # A soak test that needs longer than an hour says so with its own timeout mark.
 soak: $(STAMP) java page chromium ## Run the slow tests, and properties with all of their examples

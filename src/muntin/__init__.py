@@ -36,6 +36,7 @@ _MODULES = {
     "OwnFunctionError": "muntin.errors",
     "Plan": "muntin.spark.api.plan",
     "Probed": "muntin.spark.api.lookup",
+    "Qos": "muntin.specs.qos",
     "RequirementError": "muntin.errors",
     "Resampled": "muntin.spark.api.resample",
     "RowWindow": "muntin.specs.row_windows",

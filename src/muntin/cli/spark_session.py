@@ -24,6 +24,7 @@ from muntin.parser.statements import (
     CreateStream,
     CreateTable,
     CreateTrigger,
+    Query,
     Select,
     Statement,
 )
@@ -120,6 +121,9 @@ def windowed(statements: Sequence[Statement]) -> bool:
 
 def _calls(statements: Sequence[Statement]) -> Iterator[ConnectorCall]:
     for statement in statements:
+        query = getattr(statement, "query", getattr(statement, "target", None))
+        if isinstance(query, Query):
+            yield from query.sources.values()
         match statement:
             case CreateStream(source=call) | CreateTable(source=call):
                 yield call

@@ -7,8 +7,10 @@ once, and the next micro-batch is pinned once.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -34,21 +36,44 @@ class StreamProgress:
 
 @dataclass
 class MemberCounts:
-    """Rows of a member: those it used and refused, and those of its answers."""
+    """Rows of a member: those it used, refused and shed, and those of its answers.
+
+    ``shed_by`` has the shed rows by policy and reason. ``waiting`` are those that wait now until
+    there is room.
+    """
 
     used: int = 0
     refused: int = 0
     late: int = 0
     between: int = 0
     answers: int = 0
+    shed: int = 0
+    waiting: int = 0
+    shed_by: dict[str, int] = field(default_factory=dict)
 
-    def add(self, row: Mapping[str, int | None]) -> None:
+    def add(self, row: Mapping[str, Any]) -> None:
         """Add what a shard reports."""
         self.used += row["used"] or 0
         self.late += row["late"] or 0
         self.refused += (row["refused"] or 0) + (row["late"] or 0)
         self.between += row["between"] or 0
         self.answers += row["rows"] or 0
+        self.shed += row["shed"] or 0
+        self.waiting += row["waiting"] or 0
+        for policy, reason, rows in json.loads(row["shed_by"] or "[]"):
+            self.add_shed(f"{policy}: {reason}", rows)
+
+    def add_shed(self, why: str, rows: int) -> None:
+        """Add rows that were shed to those with the same policy and reason."""
+        self.shed_by[why] = self.shed_by.get(why, 0) + rows
+
+    def take(self, later: MemberCounts) -> None:
+        """Add the counts of a later micro-batch; what waited then is what waits now."""
+        for name in ("used", "refused", "late", "between", "answers", "shed"):
+            setattr(self, name, getattr(self, name) + getattr(later, name))
+        for why, rows in later.shed_by.items():
+            self.add_shed(why, rows)
+        self.waiting = later.waiting
 
 
 @dataclass(frozen=True)
@@ -77,7 +102,7 @@ def read_reports(reports: Sequence[pa.Table], before: StreamProgress | None = No
     tables: dict[int, list[pa.Table]] = {}
     counts: dict[int, MemberCounts] = {}
     failed: dict[int, str] = {}
-    streams: list[Mapping[str, int | None]] = []
+    streams: list[Mapping[str, Any]] = []
     costs: list[pa.Table] = []
     answered: set[int] = set()
     for report in reports:

@@ -47,7 +47,8 @@ from muntin.spark.queries.many_queries import NetworkStream, check_session
 from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.byte_sizes import size_in_bytes
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated
-from muntin.specs.lengths import parse_length
+from muntin.specs.frames.schemes import Schedule
+from muntin.specs.lengths import LengthLike, parse_length
 
 #: Commands within this many seconds become one version.
 _TOGETHER = 0.1
@@ -143,7 +144,7 @@ class Engine(EngineQueries):
         grain: str | int | None = None,
         retain: str | None = None,
         shards: int | None = None,
-        schedule: object = None,
+        schedule: LengthLike | Schedule | None = None,
         expect_keys: int = 1_000,
         expect_rows: int = 100,
         statement: str | None = None,

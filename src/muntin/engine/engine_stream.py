@@ -25,6 +25,7 @@ from muntin.engine.costs.state_estimate import ExpectedSizes
 from muntin.engine.costs.stream_costs import StreamCosts
 from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
+from muntin.engine.overload.stream_load import StreamLoad, began_at
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.planning.prepared_columns import PreparedColumns
 from muntin.engine.planning.similar_queries import SimilarQueries
@@ -89,6 +90,7 @@ class EngineStream(StreamQueries):
     sizes: ExpectedSizes = field(default_factory=ExpectedSizes)
     costs: StreamCosts = field(default_factory=StreamCosts)
     rates: AnswerRates = field(default_factory=AnswerRates)
+    load: StreamLoad = field(default_factory=StreamLoad)
     micro_batch: int = -1
     log: ResultLog | None = None
     history: History | None = None
@@ -172,7 +174,7 @@ class EngineStream(StreamQueries):
         for number in {*added, *touched}:
             member = by_number[number]
             added[number] = _paused(member.program) if member.paused else member.program
-        pin = self.versions.write(change.number, parent, added, change.removed)
+        pin = self.versions.write(change.number, parent, added, change.removed, change.overload)
         self.registry.record_version(self.name, change.number, pin.digest)
 
     def awake(self) -> None:
@@ -210,6 +212,7 @@ class EngineStream(StreamQueries):
 
     def _run(self) -> None:
         """Let the streaming query begin, or go on where it was."""
+        self.load.start(self._trigger)
         self.query = self.network.start(
             self.versions,
             self.commands,
@@ -357,13 +360,13 @@ class EngineStream(StreamQueries):
         answers, full_taps = without_surplus(self.answers(), answers, live, self.registry.member)
         self.answers().write(micro_batch, self._finished(answers, live), self._order(answers, live))
         for member, counts in report.counts.items():
-            total = self.counts.setdefault(member, MemberCounts())
-            for name, value in vars(counts).items():
-                setattr(total, name, getattr(total, name) + value)
+            self.counts.setdefault(member, MemberCounts()).take(counts)
         self._acknowledge(pinned, micro_batch, report.kept.before)
         self.costs.take(report.costs, report.progress.rows, answers, self._begun(live))
         for tap in full_taps:
             self.registry.log(self.name, "drop", tap.id, {"reason": "the tap has all its rows"})
+        progress = None if self.query is None else self.query.lastProgress
+        self.load.commit(began_at(self.checkpoint, micro_batch), report.answered, progress)
         self._end_reached(live.values(), report.progress)
         self._choose_answers(report, live.values())
         self.registry.drop_ended_previews(self.name)

@@ -14,12 +14,14 @@ from muntin.engine.asking.past import ask_history
 from muntin.engine.commit import MemberCounts
 from muntin.engine.costs.query_cost import QueryCost
 from muntin.engine.engine_stream import EngineStream
+from muntin.engine.overload.qos_of_query import qos_of
 from muntin.engine.planning.early_queries import answer_schema
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
 from muntin.engine.sinks.deliveries import Deliveries
 from muntin.engine.sinks.query_sinks import QuerySinks
 from muntin.errors import EngineError
+from muntin.specs.qos import Qos
 
 #: Seconds between two looks at whether a command is in force.
 _LOOK = 0.02
@@ -130,6 +132,20 @@ class QueryHandle:
         """What the current generation has cost since the engine started, and what it shares."""
         record = self.record
         return self.engine.stream_of(record.stream).cost(record)
+
+    @property
+    def qos(self) -> Qos | None:
+        """What answers are worth, as it was given; ``print(handle.explain())`` draws it."""
+        return qos_of(self.record)
+
+    @property
+    def delay(self) -> float | None:
+        """Seconds between the earliest arrival of rows that completed the last answers, and these.
+
+        None before there is any answer since the engine started.
+        """
+        record = self.record
+        return self.engine.stream_of(record.stream).load.delay(record.number)
 
     @property
     def sinks(self) -> QuerySinks:

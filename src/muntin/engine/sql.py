@@ -29,10 +29,12 @@ from muntin.parser.statements import (
     CreateStream,
     CreateTable,
     CreateTrigger,
+    Describe,
     Drop,
     Explain,
     Query,
     Select,
+    SetOption,
     Show,
     Statement,
 )
@@ -346,6 +348,9 @@ class _Run:
                 expected = "CREATE STREAM"
             case CreateSummary():
                 problem, expected = "an engine keeps no summaries yet", "no SUMMARY"
+            case Describe() | SetOption():
+                problem = "an engine does not answer this"
+                expected = "muntin sql, or muntin run"
             case _:
                 raise AssertionError(statement)
         return SqlError(problem, self.text, statement.place, expected=expected)

@@ -164,8 +164,12 @@ class StreamQueries:
         """Return what a query has cost; ``parts`` are those of :meth:`shared`, if known."""
         name = record.name or record.id
         own = (part for part in parts or self.shared() if name in part.queries)
-        counts = self.counts.get(record.number, MemberCounts())
+        counts = self.counts_of(record.number)
         return cost_of(record, counts, self.costs, next(own, NOTHING))
+
+    def counts_of(self, member: int) -> MemberCounts:
+        """Return the row counts of a member since the engine started."""
+        return self.counts.get(member, MemberCounts())
 
     def names(self, members: Iterable[int]) -> Iterator[str]:
         """Yield the names of members, or the ids of those without one."""

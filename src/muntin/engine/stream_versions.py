@@ -11,8 +11,10 @@ import json
 from collections.abc import Mapping
 
 from muntin.engine.registry_database import RegistryDatabase
-from muntin.engine.registry_records import RUNNING, VersionChange, VersionMember
+from muntin.engine.registry_records import RUNNING, TAP, VersionChange, VersionMember
 from muntin.errors import EngineError
+from muntin.operators.shared.as_json import from_json, to_json
+from muntin.specs.overload import OverloadDecision
 
 
 class StreamVersions:
@@ -93,7 +95,26 @@ class StreamVersions:
             ),
             resumed=tuple(n for n in now if n in before and before[n].paused > now[n].paused),
             commands=tuple(row["seq"] for row in commands),
+            overload=self._overload(stream),
         )
+
+    def decision(self, stream: str) -> OverloadDecision:
+        """Return what the queries of a stream may spend, as it was decided last."""
+        row = self._database.row("SELECT decision FROM decisions WHERE stream = ?", (stream,))
+        decision = OverloadDecision() if row is None else from_json(row["decision"])
+        assert isinstance(decision, OverloadDecision)
+        return decision
+
+    def _overload(self, stream: str) -> str | None:
+        """Return what the members that should run now may spend, as JSON; None for no limit."""
+        marks = ", ".join("?" * len(RUNNING))
+        rows = self._database.rows(
+            "SELECT number, id FROM members JOIN queries USING (ordinal) "
+            f"WHERE status IN ({marks}) AND stream = ? AND emit <> ?",
+            (*RUNNING, stream, TAP),
+        )
+        pinned = self.decision(stream).pinned({row["number"]: row["id"] for row in rows})
+        return None if pinned.is_none else to_json(pinned)
 
     def _running(self, stream: str) -> list[VersionMember]:
         marks = ", ".join("?" * len(RUNNING))
@@ -138,6 +159,7 @@ def _written(change: VersionChange) -> str:
         "paused": change.paused,
         "resumed": change.resumed,
         "commands": change.commands,
+        "overload": change.overload,
     }
     return json.dumps(parts)
 
@@ -153,6 +175,7 @@ def _read(stream: str, number: int, text: str) -> VersionChange:
         tuple(parts["paused"]),
         tuple(parts["resumed"]),
         tuple(parts["commands"]),
+        parts.get("overload"),
     )
 
 

@@ -129,7 +129,7 @@ def _over_doubles(typed: WindowOperatorInputs) -> bool:
 
 def _windows(spec: WindowSpec, typed: WindowOperatorInputs) -> WindowOperator:
     edges = spec.edges(typed.axis)
-    reach = max(edges.range, edges.slide, typed.lag)
+    reach = max(edges.range, edges.slide, -(-typed.lag // edges.ticks_per_unit))
     panes = max(1, reach * edges.panes_per_slide // edges.slide)
     bounded = all(a.bounded for a in Cells(typed.keys, typed.calls).accumulators)
     leveled = bounded and edges.panes_per_window >= _LONG

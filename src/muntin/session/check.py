@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from muntin.errors import MuntinError
+from muntin.errors import ArgumentError, MuntinError
 from muntin.parser.engine_statements import CreateSummary, QueryCommand
 from muntin.parser.parse import parse
 from muntin.parser.statements import (
@@ -21,6 +21,7 @@ from muntin.parser.statements import (
     CreateStream,
     CreateTable,
     CreateTrigger,
+    Describe,
     Explain,
     Query,
     Select,
@@ -103,6 +104,8 @@ class Check:
             case Explain(target=CreateQuery(query=query) as created):
                 check_no_engine_words(created, self.text)
                 self.session.answer(query)
+            case Describe(query=query):
+                self.session.translated(query)
             case Select(query=query) | Explain(target=Query() as query):
                 self.session.answer(query)
 
@@ -120,6 +123,8 @@ class Check:
             else:
                 SOURCES[call.name.lower()].signature.bind(call.arguments, call.options)
             if schema is None:
+                if "-" in call.arguments:  # nothing is piped into a check
+                    raise ArgumentError("path", "-", "what is piped in is known when it runs")
                 read = self._sources.open(spark, call, None, False)
                 return open_empty(spark, read.schema, streaming, self.folder)
             return open_empty(spark, schema, streaming, self.folder)

@@ -20,6 +20,7 @@ from muntin.parser.statements import (
     Drop,
     Query,
     Select,
+    SetOption,
     Statement,
 )
 from muntin.session.batch_progress import BatchWatch
@@ -36,6 +37,7 @@ from muntin.session.outputs import (
 from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
+from muntin.session.zone import checked_zone
 from muntin.spark.api.plan import Plan
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.connectors.sinks.protocol import Sink
@@ -94,6 +96,7 @@ class Pipeline:
             queries of this one have read them.
         end: Whether streams end with their pipes; else another pipe can go on.
         safe: What texts may do, if they are not trusted.
+        setting: Changes how results are shown, as SET FORMAT and SET ROWS ask; returns a line.
     """
 
     spark: SparkSession
@@ -106,6 +109,7 @@ class Pipeline:
     whole: bool = False
     end: bool = True
     safe: SafeMode | None = None
+    setting: Callable[[SetOption], str] | None = None
     running: list[RunningQuery] = field(default_factory=list)
     malformed_queries: dict[str, StreamingQuery | None] = field(default_factory=dict)
     _selects: int = 0
@@ -113,6 +117,7 @@ class Pipeline:
     def __post_init__(self) -> None:
         self.batch = BatchWatch(self.spark)
         self.session = SqlSession(self.spark, streaming=self.streaming, safe=self.safe)
+        self.session.setting = self._set
         self.sources = Sources.serving(self.session, folder=self.folder)
 
     def run(self, text: str, parsed: Sequence[Statement] | None = None) -> int:
@@ -169,8 +174,23 @@ class Pipeline:
                 return _Step(partial(self._start, prepared))
             case Drop():
                 return _Step(partial(self._drop, statement, text))
+            case SetOption():
+                return _Step(lambda: self._apply(statement, text), counts=False)
             case _:
                 return _Step(partial(self.answer, self.session.run(statement, text)))
+
+    def _apply(self, statement: SetOption, text: str) -> None:
+        self.session.run(statement, text)
+
+    def _set(self, option: SetOption) -> str:
+        """Change what SET names."""
+        if option.what == "ZONE":
+            zone = checked_zone(str(option.value))
+            self.spark.conf.set("spark.sql.session.timeZone", zone)
+            return f"times are in the zone {zone}"
+        if self.setting is None:
+            return f"{option.what.lower()} is for results that are shown here"
+        return self.setting(option)
 
     @property
     def pauses(self) -> bool:
@@ -306,10 +326,10 @@ class Pipeline:
 
 
 def _between_drops(statements: Sequence[Statement]) -> Iterator[Sequence[Statement]]:
-    """Yield statements that are translated together; a DROP is alone."""
+    """Yield statements that are translated together; a DROP and a SET are alone."""
     group: list[Statement] = []
     for statement in statements:
-        if isinstance(statement, Drop):
+        if isinstance(statement, Drop | SetOption):
             yield from ([group] if group else [])
             yield [statement]
             group = []

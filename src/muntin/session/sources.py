@@ -6,7 +6,9 @@ reported to the stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +16,7 @@ from pathlib import Path
 
 from muntin.errors import ArgumentError
 from muntin.parser.errors import SqlError
+from muntin.parser.inline_sources import alias_of
 from muntin.parser.statements import ConnectorCall, CreateStream
 from muntin.session.catalog import Catalog
 from muntin.session.session import SqlSession
@@ -47,13 +50,21 @@ class Sources:
     text: str = ""
     opened: dict[str, OpenedSource] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    #: The names of sources that a query itself names, by how they are called.
+    _inline: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def serving(cls, session: SqlSession, text: str = "", folder: Path | None = None) -> Sources:
         """Return the sources that a session opens from now on; the default folder is temporary."""
         sources = cls(session.spark, session.catalog, folder, text)
         session.open_source, session.control = sources.open, sources.control
+        session.found = sources.found
         return sources
+
+    def found(self, call: ConnectorCall) -> Mapping[str, str]:
+        """Return the options of a source that were found in its first file."""
+        opened = self.opened.get(self._name(call))
+        return {} if opened is None else opened.found
 
     def open(
         self, spark: SparkSession, call: ConnectorCall, schema: str | None, streaming: bool
@@ -79,7 +90,13 @@ class Sources:
     ) -> OpenedSource:
         if named("source", call.name, [*SOURCES, "simulate"]) != "simulate":
             arguments = call.name, call.arguments, call.options, schema
-            return open_source(self.spark, *arguments, streaming=streaming, folder=folder)
+            return open_source(
+                self.spark,
+                *arguments,
+                streaming=streaming,
+                folder=folder,
+                kept=self._kept(self._name(call)) if streaming else None,
+            )
         simulated = simulation(call.arguments, call.options)
         assert folder is not None  # simulated rows are kept
         over = simulated.write(folder, live=streaming)
@@ -143,11 +160,22 @@ class Sources:
     def _control(self, name: str) -> Path:
         return self._place / "control" / name
 
+    def _kept(self, name: str) -> Path | None:
+        """Return the file that keeps how the files of a stream are written, for the next run."""
+        return None if self.folder is None else self.folder / "forms" / f"{name}.json"
+
     def _name(self, call: ConnectorCall) -> str:
         for declared in self.catalog.relations.values():
             if getattr(declared, "source", None) is call:
                 return declared.name
-        return call.name
+        shown = str(call)
+        if shown not in self._inline:
+            taken = {*self._inline.values(), *self.catalog.relations}
+            plain = re.sub(r"\W", "_", alias_of(call))
+            numbered = (f"{plain}_{number}" for number in itertools.count(2))
+            names = itertools.chain([plain], numbered)
+            self._inline[shown] = next(name for name in names if name.casefold() not in taken)
+        return self._inline[shown]
 
 
 @contextmanager

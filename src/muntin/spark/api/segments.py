@@ -36,6 +36,7 @@ from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.emission import FINALLY, Emission, Emit, Every
 from muntin.specs.fill import Empty, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
+from muntin.specs.lengths import LengthLike
 from muntin.specs.resample import Instants
 from muntin.specs.row_windows import Landmarks, RowWindow
 from muntin.specs.windows import Latch, Unfinished, Window
@@ -74,10 +75,10 @@ class Segments(Described):
         on: str | None = None,
         key: Key = None,
         *,
-        before: object = None,
-        after: object = None,
-        shrink: object = None,
-        shift: object = None,
+        before: LengthLike | None = None,
+        after: LengthLike | None = None,
+        shrink: LengthLike | None = None,
+        shift: LengthLike | Sequence[LengthLike] | None = None,
         where: str | SparkColumn | None = None,
         empty: Empty = "keep",
         along: str | None = None,

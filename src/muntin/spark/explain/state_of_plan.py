@@ -96,7 +96,7 @@ def _of_windows(plan: WindowPlan) -> StateProfile:
         panes = "as many panes as punctuation leaves open"
     else:
         open_panes = edges.panes_per_window
-        open_panes += -(-plan.lag // edges.slide) * edges.panes_per_slide
+        open_panes += -(-plan.lag // (edges.slide * edges.ticks_per_unit)) * edges.panes_per_slide
         open_panes += edges.panes_per_slide
         panes = f"at most {open_panes} panes per key between punctuations"
         if kept.bounded:

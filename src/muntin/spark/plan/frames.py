@@ -308,7 +308,7 @@ class FramePlan(WindowPlan):
     def operator(self) -> FrameOperator:
         return build(self.framing, self.frame_types)
 
-    def _anchors(self, zone: str) -> tuple[int, ...]:
+    def _anchors(self, zone: str) -> tuple[int | str, ...]:
         """Return the ticks from which slots are counted, and the steps of a boundary of times."""
         slots, kind = super()._anchors(zone), self.framing.kind
         if not isinstance(kind, Boundary) or not isinstance(kind.every, Duration):

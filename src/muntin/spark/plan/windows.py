@@ -54,6 +54,8 @@ def window_number(spec: AnySpec, axis: Axis) -> str | None:
         return "window_end"  # the paper numbers them by the value that they end at
     if not isinstance(spec, Window | Landmark | Latch):
         return None
+    if isinstance(spec, Window) and spec.by_calendar:
+        return None
     edges = spec.edges(axis)
     return f"({_ticks_of_end(axis)} - {edges.origin}) div {edges.slide} - 1"
 
@@ -305,10 +307,12 @@ class WindowPlan(TypedInput, PlanParts):
         zone = self.axis.zone
         return "" if self._anchors(zone) == self._anchors("UTC") else f", days in {zone}"
 
-    def _anchors(self, zone: str) -> tuple[int, ...]:
-        """Return the ticks from which windows are counted."""
+    def _anchors(self, zone: str) -> tuple[int | str, ...]:
+        """Return the ticks from which windows are counted, or the zone of calendar windows."""
         axis, spec = replace(self.axis, zone=zone), self.spec
         match spec:
+            case Window(by_calendar=True) if axis.domain is Domain.TIMESTAMP:
+                return (zone,)
             case Window() | Landmark() | Latch():
                 return (spec.edges(axis).origin,)
             case Landmarks(origins=origins):
