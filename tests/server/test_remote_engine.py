@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import muntin as mt
+from muntin.cli.main import main
 from muntin.engine.client import EngineClient, RemoteQuery
 from muntin.errors import ArgumentError, EngineError, MuntinError, UnknownQueryError
 from muntin.parser.errors import SqlError
@@ -71,6 +74,35 @@ def test_an_iterator_yields_answers_as_they_are_committed(desk: Desk) -> None:
     here = desk.engine["next"].follow(timeout=0.1)
     assert [table["x"].to_pylist() for table in here] == [[901, 902]]
     query.drop().wait()
+
+
+def test_a_warm_server_runs_a_file(desk: Desk, tmp_path: Path) -> None:
+    address = f"http://127.0.0.1:{desk.http.port}"
+    file = tmp_path / "day.sql"
+    file.write_text(
+        "CREATE STREAM t FROM simulate('freeway', hours => 1, stations => 2) ON ts BY station;\n"
+        "SELECT station, max(speed) AS hi FROM t [TUMBLING 30 MINUTES] GROUP BY station"
+    )
+    ran = CliRunner().invoke(main, ["run", str(file), "--connect", address, "--format", "json"])
+    assert ran.exit_code == 0, ran.output
+    rows = [json.loads(line) for line in ran.output.splitlines()]
+    assert {row["station"] for row in rows} == {0, 1} or len(rows) >= 4
+    same = desk.http("POST", "/runs", {"text": file.read_text()}).json
+    assert same["count"] == len(rows)
+    wrong = desk.http("POST", "/runs", {"text": "SELECT 1 / 0 AS x"})
+    assert (wrong.status, wrong.error["kind"]) == (400, "HttpError")
+    assert desk.http("POST", "/runs", {"text": "SELECT * FROM csv.`/etc/passwd`"}).status == 400
+    streaming = CliRunner().invoke(main, ["run", str(file), "--connect", address, "--stream"])
+    assert (streaming.exit_code, "--stream is not for --connect" in streaming.output) == (2, True)
+
+
+def test_a_shell_of_a_server(desk: Desk) -> None:
+    address = f"http://127.0.0.1:{desk.http.port}"
+    typed = "SELECT x FROM line WHERE x = 3;\nSELECT nix FROM line;\nexit\n"
+    shell = CliRunner().invoke(main, ["sql", "--connect", address], input=typed)
+    assert shell.exit_code == 0, shell.output
+    assert "micro_batch" in shell.output
+    assert "Error: line 1, column 8" in shell.output
 
 
 def test_every_call_of_the_engine_has_a_role(tmp_path: Path) -> None:

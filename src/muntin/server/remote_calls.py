@@ -24,7 +24,7 @@ _READ = (
     *("tap_by_id", "tap_open", "tap_rows", "tap_wait", "sinks", "qos", "delay", "budgets"),
     *("sizing", "quality", "overload", "spent"),
 )
-_ASK = ("preview", "tap", "tap_remove", "ask", "sql", "invoke")
+_ASK = ("preview", "tap", "tap_remove", "ask", "sql", "run", "invoke")
 _ADMINISTER = (
     *("register", "change", "command", "stage", "settle", "keep", "process_available", "end"),
     *("stop", "budget", "drop_budget"),
@@ -36,7 +36,7 @@ ROLES: Mapping[str, Role] = MappingProxyType(
     | dict.fromkeys(_ADMINISTER, Role.ADMINISTER)
 )
 #: Calls that may wait for long.
-WAITS = ("wait", "tap_wait", "invoke", "process_available", "ask")
+WAITS = ("wait", "tap_wait", "invoke", "process_available", "ask", "run")
 #: The longest time that a call waits, in seconds.
 LONGEST = 600.0
 #: Arguments by name, wherever they are, and what they are.
@@ -65,12 +65,14 @@ class RemoteCalls:
         calls: The calls of the engine.
         texts: Checks texts.
         run_sql: Runs statements that have been checked.
+        role_of_run: Returns the role that a text needs to be run as a batch.
         known: Returns whether a query of this name is there.
     """
 
     calls: Mapping[str, Served]
     texts: SafeTexts
     run_sql: Callable[[str], object]
+    role_of_run: Callable[[str], Role]
     known: Callable[[str], bool]
 
     def run(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> object:
@@ -97,6 +99,8 @@ class RemoteCalls:
         options = arguments.get("options", {})
         if name == "sql" and text is not None:
             caller.check(self.texts.check_statements(text))
+        elif name == "run" and text is not None:
+            caller.check(self.role_of_run(text))  # the run checks the text itself
         elif text is not None and name != "queries":
             self.texts.check_query(text)
         if name == "explain" and not self.known(query := str(arguments.get("query"))):

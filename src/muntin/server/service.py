@@ -27,6 +27,7 @@ from muntin.server.security.page_sessions import Sessions
 from muntin.server.security.roles import Caller, Role
 from muntin.server.shapes import freshness_of, query_shape, query_status, stream_status
 from muntin.server.threads import Threads
+from muntin.server.warm_runs import WarmRuns
 
 #: The version of the API, which is in its paths.
 API_VERSION = 1
@@ -76,9 +77,13 @@ class Service:
 
     def __post_init__(self) -> None:
         self.texts = SafeTexts(self.settings.root)
-        self.calls: Mapping[str, Served] = served_calls(self.engine, self.stop)
+        self.calls: Mapping[str, Served] = {
+            **served_calls(self.engine, self.stop),
+            "run": lambda text: self.runs.run(text),
+        }
         self.zone: tzinfo = session_zone(self.engine.spark)
         self.measures = Measures(self.engine)
+        self.runs = WarmRuns(self.engine.spark, self.texts)
         self.feed = AnswerFeed(self.engine, self.zone)
         most = self.settings.most_subscribers
         self.hub = EventHub(self.engine, self.feed, self.threads, self.status, most)

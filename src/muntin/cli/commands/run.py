@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
 )
+@options.CONNECT
 @options.JSON
 @options.safe_options
 @options.SECRETS
@@ -60,7 +61,13 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     Results of a query without INTO are shown: as a table on a terminal, else as JSON lines. Ctrl-C
     stops a stream after the current micro-batch and prints how to resume it.
     """
-    run_text(ctx, arguments["file"].read_text(), arguments)
+    address = arguments.pop("connect")
+    if address is None:
+        run_text(ctx, arguments["file"].read_text(), arguments)
+        return
+    from muntin.cli.connected import run_there
+
+    run_there(address, arguments["file"].read_text(), arguments)
 
 
 def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> None:

@@ -36,6 +36,7 @@ Ctrl-C stops a stream that is shown, or discards what was typed. exit or Ctrl-D 
 @click.option(
     "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
 )
+@options.CONNECT
 @options.safe_options
 @options.SECRETS
 @options.spark_options
@@ -45,6 +46,11 @@ def command(**arguments: Any) -> None:
     Lines are remembered from one session to the next, and the tab key completes words, names and
     columns.
     """
+    if arguments["connect"] is not None:
+        from muntin.cli.connected import ConnectedShell
+
+        ConnectedShell(arguments["connect"], arguments["rows"]).start(arguments["file"])
+        return
     from muntin.cli.spark_session import session
 
     progress = CommandProgress()

@@ -26,6 +26,7 @@ async def call(service: ServiceHere, caller: AnyCaller, name: str, body: CallBod
         service.calls,
         service.texts,
         lambda text: service.engine.sql(text, safe=True, root=service.settings.root),
+        service.runs.role,
         lambda name: service.engine.registry.find(name) is not None,
     )
     run = service.threads.wait if name in WAITS else service.threads.run
