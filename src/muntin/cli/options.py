@@ -119,6 +119,13 @@ def _remember_verbose(ctx: click.Context, param: click.Parameter, verbose: bool)
     return verbose
 
 
+#: The server that a command asks, instead of starting Spark.
+CONNECT = click.option(
+    "--connect",
+    metavar="ADDRESS",
+    help="Ask a server that muntin serve runs, such as http://127.0.0.1:8642; its token is in the "
+    "variable MUNTIN_TOKEN. Spark is not started here.",
+)
 #: Where Spark runs by default.
 MASTER = "local[*]"
 #: How many rows a table shows by default.

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 @click.option(
     "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
 )
+@options.CONNECT
 @options.JSON
 @options.safe_options
 @options.SECRETS
@@ -66,7 +67,13 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     Results of a query without INTO are shown: as a table on a terminal, else as JSON lines. Ctrl-C
     stops a stream after the current micro-batch and prints how to resume it.
     """
-    run_text(ctx, _text(arguments), arguments)
+    address, text = arguments.pop("connect"), _text(arguments)
+    if address is None:
+        run_text(ctx, text, arguments)
+        return
+    from muntin.cli.connected import run_there
+
+    run_there(address, text, arguments)
 
 
 def _text(arguments: Mapping[str, Any]) -> str:

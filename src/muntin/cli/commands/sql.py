@@ -31,6 +31,7 @@ from muntin.cli.progress import CommandProgress
     type=click.Choice(FORMATS),
     help="Of results; by default a table on a terminal, else JSON lines.",
 )
+@options.CONNECT
 @options.safe_options
 @options.SECRETS
 @options.spark_options
@@ -42,6 +43,11 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     columns and files. Statements that are piped in run up to the first error, and its exit code is
     that of the command.
     """
+    if arguments["connect"] is not None:
+        from muntin.cli.connected import ConnectedShell
+
+        ConnectedShell(arguments["connect"], arguments["rows"]).start(arguments["file"])
+        return
     from muntin.cli.spark_session import session
 
     progress = CommandProgress()
