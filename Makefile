@@ -1,23 +1,24 @@
 # Everything runs from a virtual environment that the first target to need it makes.
 PYTHON ?= python3
 VENV ?= .venv
+SPARK ?= 4.1
 # More arguments for the command a target runs: make test ARGS="-k frames"
 ARGS ?=
 
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-EXTRAS := connect,plot,postgres,dev,docs
+EXTRAS := connect,plot,postgres,server,dev,docs
 TYPED := $(wildcard src benchmarks examples)
 
 # The theme prints a page about the next MkDocs on every build; pyproject.toml bounds it.
 export NO_MKDOCS_2_WARNING := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo serve page test soak bench lint format docs pictures clean java chromium constraints
+.PHONY: help demo serve page test test-spark soak bench lint format docs pictures clean java chromium constraints
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(STAMP) java ## Run the freeway example
 	$(BIN)/python examples/freeway/full.py $(ARGS)
@@ -33,6 +34,9 @@ page: $(STAMP) ## Build the page, with Node from the machine or from PyPI
 test: $(STAMP) java page chromium ## Run the tests, without the slow ones
 	$(BIN)/python -m tests.compile_kernels
 	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+test-spark: java ## Run the core of the tests on an older Spark: make test-spark SPARK=4.1
+	bash scripts/test-spark.sh $(PYTHON) $(SPARK) $(ARGS)
 
 # A soak test that needs longer than an hour says so with its own timeout mark.
 soak: $(STAMP) java page chromium ## Run the slow tests, and properties with all of their examples

@@ -6,6 +6,7 @@ from drawing import BLUE, GREEN, GREY, ORANGE, PLAIN, TEAL, Canvas, write
 
 #: From the top: a room may import those below it.
 ROOMS = [
+    ("server", "the engine over HTTP: resources, events, who may ask what", PLAIN),
     ("engine", "many queries over one stream, registered while it runs", BLUE),
     ("session", "names, running a text of SQL, outputs, triggers", BLUE),
     ("planner", "statements become plans; EXPLAIN; what is bounded", BLUE),
@@ -20,10 +21,10 @@ ROOMS = [
 #: Rooms beside the others, what they hold and what they import: at the height of which room.
 BESIDE = [
     ("cli", "the commands; every room", 0, PLAIN),
-    ("parser", "SQL text to statements; specs, errors", 2, BLUE),
-    ("testing", "replay and assertions; spark and below", 3, PLAIN),
-    ("simulate", "freeways, routers, stores ...; errors", 4, PLAIN),
-    ("reference", "slow and obvious: the oracle; specs, errors", 5, TEAL),
+    ("parser", "SQL text to statements; specs, errors", 3, BLUE),
+    ("testing", "replay and assertions; spark and below", 4, PLAIN),
+    ("simulate", "freeways, routers, stores ...; errors", 5, PLAIN),
+    ("reference", "slow and obvious: the oracle; specs, errors", 6, TEAL),
 ]
 OPERATORS = [
     "protocol",
@@ -36,6 +37,7 @@ OPERATORS = [
     "join",
     "resample",
     "build",
+    "summaries",
     "shared",
 ]
 SPARK = [
@@ -59,7 +61,7 @@ def rooms() -> str:
         "The rooms of src/muntin in layers, each above the rooms that it may import, and the "
         "sub-rooms of operators and spark in the same order.",
         860,
-        706,
+        752,
     )
     canvas.head("src/muntin: a room imports those below it", mono=False)
     for place, (name, words, colours) in enumerate(ROOMS):
@@ -72,18 +74,18 @@ def rooms() -> str:
         canvas.box(496, y, 340, TALL, colours)
         canvas.text(510, y + 23, name, size=14, bold=True, mono=True)
         canvas.text(592, y + 22, words)
-    canvas.line((480, TOP), (480, TOP + 9 * STEP + TALL), tip=True)
-    canvas.text(496, TOP + 6 * STEP + 23, "imports point down", fill=GREY)
-    canvas.text(496, TOP + 7 * STEP + 10, "beside: what a room holds; what it imports", fill=GREY)
-    strips = ((566, "operators/", OPERATORS, ORANGE), (638, "spark/", SPARK, GREEN))
+    canvas.line((480, TOP), (480, TOP + 10 * STEP + TALL), tip=True)
+    canvas.text(496, TOP + 7 * STEP + 23, "imports point down", fill=GREY)
+    canvas.text(496, TOP + 8 * STEP + 10, "beside: what a room holds; what it imports", fill=GREY)
+    strips = ((612, "operators/", OPERATORS, ORANGE), (684, "spark/", SPARK, GREEN))
     for y, name, parts, colours in strips:
         canvas.text(24, y, f"{name}  from the left: each imports those before it", bold=True)
         x = 24.0
         for part in parts:
-            width = 6.6 * len(part) + 16
+            width = 6.6 * len(part) + 14
             canvas.box(x, y + 12, width, 28, colours)
             canvas.text(x + width / 2, y + 30, part, size=11, anchor="middle", mono=True)
-            x += width + 8
+            x += width + 5
     return canvas.svg()
 
 

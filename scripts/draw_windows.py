@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from drawing import BLUE, GREEN, GREY, INK, ORANGE, PALE, PLAIN, RED, Canvas, scale, write
 
@@ -397,6 +398,43 @@ def punctuators() -> Canvas:
     return canvas
 
 
+def calendar() -> Canvas:
+    axis = Axis(Domain.TIMESTAMP, zone="Europe/Berlin")
+    first = datetime(2026, 3, 28)
+    canvas = Canvas(
+        "Calendar days, weeks and months",
+        "Days, weeks and months in Berlin, where clocks go forward on 29 March 2026.",
+        860,
+        250,
+    )
+    hour = 5.2
+
+    def place(tick: int) -> float:
+        hours = (tick - axis.point("first", first)) / 3_600_000_000
+        return 200 + hours * hour
+
+    left, right = place(axis.point("first", first)) - 30, 830.0
+    for number, unit in enumerate(("day", "week", "month")):
+        y = 60.0 + 56 * number
+        canvas.text(24, y + 5, f"1 calendar {unit}", size=13, bold=True)
+        found = Window.tumbling(f"1 calendar {unit}", "ts").edges(axis)
+        wid = found.last_closed(axis.point("first", first))
+        while place(found.start(wid)) < right:
+            start, end = found.start(wid), found.end(wid)
+            low, high = max(place(start), left), min(place(end), right)
+            if high > low:
+                window(canvas, low, high, y, BLUE if unit != "month" else ORANGE)
+                if unit == "day" and high < right and low > left:
+                    hours = (end - start) // 3_600_000_000
+                    words = f"{axis.value(start + 14_400_000_000):%d %b}: {hours} h"
+                    canvas.text((low + high) / 2, y + 26, words, fill=GREY, anchor="middle")
+            wid += 1
+    change = place(axis.point("change", datetime(2026, 3, 29, 3)))
+    canvas.line((change, 30), (change, 200), RED, dashed=True)
+    canvas.text(change, 220, "clocks go from 02:00 to 03:00", fill=RED, anchor="middle")
+    return canvas
+
+
 def pictures() -> dict[str, str]:
     """Every picture by its name."""
     drawn: dict[str, Callable[[], Canvas]] = {
@@ -408,6 +446,7 @@ def pictures() -> dict[str, str]:
         "rows-partitioned-grouped": partitioned,
         "lateness": lateness,
         "punctuators": punctuators,
+        "calendar": calendar,
     }
     return {name: draw().svg() for name, draw in drawn.items()}
 

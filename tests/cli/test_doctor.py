@@ -95,7 +95,7 @@ def test_another_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_version", lambda package: "3.5.1")
     (finding,) = doctor.spark()
     assert finding.verdict is Verdict.PROBLEM
-    assert finding.remedy == "pip install 'pyspark>=4.3,<4.4'"
+    assert finding.remedy == "pip install 'pyspark>=4.1,<4.4'"
 
 
 def test_for_people_the_remedy_is_on_a_line_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,3 +103,20 @@ def test_for_people_the_remedy_is_on_a_line_of_its_own(monkeypatch: pytest.Monke
     result = CliRunner().invoke(main, ["doctor", "--quick"])
     assert "problem  Python of workers: /nowhere/python" in result.stdout
     assert "-> export PYSPARK_PYTHON=" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("version", "verdict", "says"),
+    [
+        ("4.3.0", Verdict.OK, "4.3.0"),
+        ("4.1.4", Verdict.OK, "4.1.4; Spark's own corr fails for a single row"),
+        ("4.0.1", Verdict.PROBLEM, "4.0.1; Muntin is tested with 4.1, 4.2, 4.3"),
+    ],
+)
+def test_what_a_version_of_spark_lacks(
+    monkeypatch: pytest.MonkeyPatch, version: str, verdict: Verdict, says: str
+) -> None:
+    monkeypatch.setattr(doctor, "_version", lambda package: version)
+    (finding,) = doctor.spark()
+    assert finding.verdict is verdict
+    assert finding.says.startswith(says)

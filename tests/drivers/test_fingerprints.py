@@ -459,7 +459,7 @@ def test_every_argument_is_tried(name: str) -> None:
 
 
 def test_every_operator_is_tried() -> None:
-    inherited = ("check_other", "check_run", "check_windowed", "shard_count")
+    inherited = ("check_other", "check_run", "check_windowed", "shard_count", "shown_lines")
     methods = {
         name
         for name, value in inspect.getmembers(mt.Stream, callable)

@@ -16,6 +16,7 @@ from muntin.operators.shared.program import QueryProgram
 from muntin.operators.shared.row_filters import by_member
 from muntin.spark.exchange.network_driver import shard_of_group
 from muntin.spark.exchange.routing import split_by_shard
+from muntin.specs.overload import PinnedOverload
 
 
 @dataclass
@@ -26,6 +27,8 @@ class Answered:
     failed: dict[int, str]
     used: dict[int, int]
     refused: dict[int, int]
+    shed: dict[int, int] = field(default_factory=dict)
+    waiting: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -61,9 +64,10 @@ class MemoryStream:
         ended: bool = False,
         micro_batch: int = 0,
         of: Sequence[int] = (),
+        overload: PinnedOverload | None = None,
     ) -> Answered:
         """Run a micro-batch whose rows are read by several tasks; ``of`` has the input of each."""
-        network = QueryNetwork(self.rule, tuple(programs))
+        network = QueryNetwork(self.rule, tuple(programs), overload or PinnedOverload())
         arrived: list[dict[tuple[str, int], list[pa.Table]]] = [{} for _ in range(self.shards)]
         seen: list[list[int | None]] = [[] for _ in range(self.inputs)]
         everywhere: list[list[pa.Table]] = [[] for _ in range(self.inputs)]
@@ -82,7 +86,7 @@ class MemoryStream:
                 for shard, table in self._split("", routed.observed.keyed, ("k0",), False):
                     keyed[shard][source].append(table)
             for group, part in routed.parts:
-                own = network.groups[group].inputs[part.source]
+                own = network.receivers[group].inputs[part.source]
                 split = self._split(group, part.routed.partial, own.shard_keys, own.everywhere)
                 for shard, table in split:
                     arrived[shard].setdefault((group, part.source), []).append(table)
@@ -161,6 +165,12 @@ class MemoryStream:
         for member, counts in step.counts.items():
             _add(done.used, member, sum(part.used for part in counts))
             _add(done.refused, member, sum(part.late for part in counts))
+        for member, refused in step.refused.items():
+            _add(done.refused, member, refused)
+        for member, shed in step.shed.items():
+            _add(done.shed, member, sum(shed.values()))
+        for member, waiting in step.waiting.items():
+            _add(done.waiting, member, waiting)
 
 
 def _add(totals: dict[int, int], member: int, count: int) -> None:

@@ -21,7 +21,7 @@ from tests.house.source_tree import (
 #: Each room may import those before it.
 LAYERS = (
     *("errors", "specs", "kernels", "expressions", "aggregates", "operators"),
-    *("spark", "planner", "session", "engine"),
+    *("spark", "planner", "session", "engine", "server"),
 )
 #: Rooms beside the layers, and the rooms that each may import.
 BESIDE: dict[str, set[str]] = {
@@ -31,7 +31,12 @@ BESIDE: dict[str, set[str]] = {
     "testing": {*LAYERS[: LAYERS.index("spark") + 1]},
 }
 #: What a room may import in addition to the layers before it.
-ALSO = {"planner": {"parser"}, "session": {"parser", "simulate"}, "engine": {"parser"}}
+ALSO = {
+    "planner": {"parser"},
+    "session": {"parser", "simulate"},
+    "engine": {"parser"},
+    "server": {"parser"},
+}
 #: Inside a large room each sub-room, or file, may import those before it.
 SUBROOMS = {
     "operators": (
@@ -43,6 +48,7 @@ SUBROOMS = {
             "columns",
             "described",
             "requirements",
+            "spark_versions",
             "run_sql",
             "scan",
             "exchange",

@@ -42,7 +42,7 @@ COMMANDS = [
     "EXECUTE IMMEDIATE 'CREATE TABLE made (id INT)'",
     "BEGIN CREATE TABLE made (id INT); END",
     "DECLARE made INT",
-    "DESCRIBE line",
+    "DESCRIBE EXTENDED line",
 ]
 
 

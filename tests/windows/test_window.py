@@ -74,8 +74,8 @@ BOTH = "and slide must both be durations or both numbers"
         (("1 minute", 1, "x"), f"slide=1 cannot be used: range='1 minute' {BOTH}"),
         (
             ("1 month", "1 day", "x"),
-            "range='1 month' cannot be used: a month has no fixed length; "
-            "use days or weeks, such as '30 days'",
+            "range='1 month' cannot be used: it has no fixed length; say '1 calendar month', "
+            "or use days",
         ),
         ((1, 1, ""), "on='' cannot be used: it must be the name of a column"),
         ((1, 1, None), "on=None cannot be used: it must be the name of a column"),

@@ -7,8 +7,10 @@ once, and the next micro-batch is pinned once.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,25 +32,49 @@ class StreamProgress:
     reached: int | None = None
     ended: bool = False
     rows: int = 0
+    shed: int = 0
 
 
 @dataclass
 class MemberCounts:
-    """Rows of a member: those it used and refused, and those of its answers."""
+    """Rows of a member: those it used, refused and shed, and those of its answers.
+
+    ``shed_by`` has the shed rows by policy and reason. ``waiting`` are those that wait now until
+    there is room.
+    """
 
     used: int = 0
     refused: int = 0
     late: int = 0
     between: int = 0
     answers: int = 0
+    shed: int = 0
+    waiting: int = 0
+    shed_by: dict[str, int] = field(default_factory=dict)
 
-    def add(self, row: Mapping[str, int | None]) -> None:
+    def add(self, row: Mapping[str, Any]) -> None:
         """Add what a shard reports."""
         self.used += row["used"] or 0
         self.late += row["late"] or 0
         self.refused += (row["refused"] or 0) + (row["late"] or 0)
         self.between += row["between"] or 0
         self.answers += row["rows"] or 0
+        self.shed += row["shed"] or 0
+        self.waiting += row["waiting"] or 0
+        for policy, reason, rows in json.loads(row["shed_by"] or "[]"):
+            self.add_shed(f"{policy}: {reason}", rows)
+
+    def add_shed(self, why: str, rows: int) -> None:
+        """Add rows that were shed to those with the same policy and reason."""
+        self.shed_by[why] = self.shed_by.get(why, 0) + rows
+
+    def take(self, later: MemberCounts) -> None:
+        """Add the counts of a later micro-batch; what waited then is what waits now."""
+        for name in ("used", "refused", "late", "between", "answers", "shed"):
+            setattr(self, name, getattr(self, name) + getattr(later, name))
+        for why, rows in later.shed_by.items():
+            self.add_shed(why, rows)
+        self.waiting = later.waiting
 
 
 @dataclass(frozen=True)
@@ -77,7 +103,7 @@ def read_reports(reports: Sequence[pa.Table], before: StreamProgress | None = No
     tables: dict[int, list[pa.Table]] = {}
     counts: dict[int, MemberCounts] = {}
     failed: dict[int, str] = {}
-    streams: list[Mapping[str, int | None]] = []
+    streams: list[Mapping[str, Any]] = []
     costs: list[pa.Table] = []
     answered: set[int] = set()
     for report in reports:
@@ -148,9 +174,12 @@ def _kept(streams: Sequence[Mapping[str, int | None]], now: StreamProgress) -> K
 def _progress(
     streams: Sequence[Mapping[str, int | None]], before: StreamProgress
 ) -> StreamProgress:
-    """Return the progress of the stream, which every shard has; together they read all rows."""
+    """Return the progress of the stream, which every shard has; together they read all rows.
+
+    Those that were shed before any query saw them are counted by themselves.
+    """
     if not streams:
-        return replace(before, rows=0)
+        return replace(before, rows=0, shed=0)
     first = streams[0]
     return StreamProgress(
         version=int(first["rows"] or 0),
@@ -158,6 +187,7 @@ def _progress(
         reached=first["reached"],
         ended=bool(first["ended"]),
         rows=sum(int(row["used"] or 0) for row in streams),
+        shed=sum(int(row["shed"] or 0) for row in streams),
     )
 
 

@@ -19,16 +19,18 @@ import pyarrow as pa
 from muntin.engine.asking.answer_modes import seconds_of
 from muntin.engine.asking.ask import Asker
 from muntin.engine.asking.past import ask_history
+from muntin.engine.commit_listeners import CommitListeners
 from muntin.engine.costs.state_estimate import expected_sizes
 from muntin.engine.engine_queries import EngineQueries
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.filling.from_panes import base_program
 from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
-from muntin.engine.local_server import LocalServer
+from muntin.engine.overload.engine_load import EngineLoad
 from muntin.engine.planning.declared_inputs import DeclaredInputs
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.remote.local_server import LocalServer
 from muntin.engine.result_log import ResultLog
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.deliveries import Deliveries
@@ -36,6 +38,7 @@ from muntin.engine.sinks.sink_call import SinkCall
 from muntin.engine.sinks.targets import Target, open_target, session_zone
 from muntin.engine.sql import STATEMENT, run_statements
 from muntin.errors import ArgumentError, EngineError
+from muntin.parser.errors import SqlError
 from muntin.parser.parse import parse_query
 from muntin.session.safe.root_folder import check_apart
 from muntin.session.safe.safe_mode import SafeMode
@@ -46,7 +49,8 @@ from muntin.spark.queries.many_queries import NetworkStream, check_session
 from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.byte_sizes import size_in_bytes
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated
-from muntin.specs.lengths import parse_length
+from muntin.specs.frames.schemes import Schedule
+from muntin.specs.lengths import LengthLike, parse_length
 
 #: Commands within this many seconds become one version.
 _TOGETHER = 0.1
@@ -56,7 +60,7 @@ _QUIET, _GATHERED = 0.25, 5.0
 _DELIVER = 10.0
 
 
-class Engine(EngineQueries):
+class Engine(EngineQueries, EngineLoad):
     """Runs continuous queries over streams, in one pass for all of them.
 
     Args:
@@ -101,6 +105,7 @@ class Engine(EngineQueries):
             zone=session_zone(spark),
         )
         self.asker = Asker(self.registry)
+        self.committed = CommitListeners(self.deliveries.deliver)
         self._streams: dict[str, EngineStream] = {}
         self._started = False
         self._trigger: Mapping[str, Any] | None = None
@@ -141,7 +146,7 @@ class Engine(EngineQueries):
         grain: str | int | None = None,
         retain: str | None = None,
         shards: int | None = None,
-        schedule: object = None,
+        schedule: LengthLike | Schedule | None = None,
         expect_keys: int = 1_000,
         expect_rows: int = 100,
         statement: str | None = None,
@@ -214,7 +219,7 @@ class Engine(EngineQueries):
             raise EngineError(_differences(name, known, identity))
         stream = EngineStream(
             *(name, network, self._home.stream(name), self.registry, reach),
-            self.deliveries.deliver,
+            self.committed,
             self._retain if retain is None else seconds_of("retain", retain),
             self.deliveries.needed_from,
             self.deliveries.forget_letters,
@@ -240,6 +245,11 @@ class Engine(EngineQueries):
             if (other := taken.get(word.casefold())) is not None:
                 reason = f"the engine has a stream {other} that is read by this name"
                 raise ArgumentError("name", word, reason)
+
+    @property
+    def declared(self) -> tuple[str, ...]:
+        """The names of the streams that are declared."""
+        return tuple(self._streams)
 
     def stream_of(self, name: str) -> EngineStream:
         """Return a stream by its name."""
@@ -336,6 +346,9 @@ class Engine(EngineQueries):
         """
         query = parse_query(text)
         self._check_safe(query)
+        if query.preference_place is not None:
+            problem = "a query that is asked once looks at everything"
+            raise SqlError(problem, text, query.preference_place, expected="no PREFERENCE")
         stream, view = self._read_by(query)
         planned = stream.plan_parsed(replace(query, as_of=None), view)
         return ask_history(stream, planned, None if query.as_of is None else query.as_of.value)

@@ -19,7 +19,10 @@ from muntin.engine.engine_stream import EngineStream
 from muntin.engine.filling.from_panes import PaneChoice
 from muntin.engine.filling.stream_panes import StreamPanes
 from muntin.engine.handle import QueryHandle
-from muntin.engine.plan_query import PlannedQuery
+from muntin.engine.overload.budgets import EngineBudgets
+from muntin.engine.overload.qos_of_query import check_qos, qos_of, with_qos
+from muntin.engine.overload.summaries import EngineSummaries
+from muntin.engine.plan_query import PlannedQuery, check_no_sources
 from muntin.engine.planning.early_queries import (
     emission_of,
     upserting,
@@ -40,9 +43,10 @@ from muntin.parser.statements import Query, Select
 from muntin.planner.translate import tables_of
 from muntin.session.safe.safe_mode import SafeMode
 from muntin.specs.emission import FINALLY, Emission, Emit, Every
+from muntin.specs.qos import Qos
 
 
-class EngineQueries(EngineCosts):
+class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
     """The part of :class:`muntin.Engine` that adds and changes queries."""
 
     asker: Asker
@@ -66,6 +70,8 @@ class EngineQueries(EngineCosts):
         emit: Emit = "final",
         every: Every = None,
         confidence: float | None = None,
+        prefer: str | None = None,
+        qos: object = None,
     ) -> QueryHandle:
         """Add a query, before or after the engine is started; return when it is logged.
 
@@ -94,7 +100,13 @@ class EngineQueries(EngineCosts):
                 reports of what is open, such as ``"1 minute"``.
             confidence: With ``emit="early"``, selects ``avg_low`` and ``avg_high`` of each average,
                 the ends of an interval that holds the mean with this confidence.
+            prefer: What it prefers when it has a budget and cannot look at everything, as after
+                WITH PREFERENCE: ``"desc SUMMARY.Estimate.Count(item) FADE FACTOR 0.8"``.
+            qos: What its answers are worth by their delay, the share of rows in them, and values:
+                a :class:`muntin.Qos`, or a mapping of its arguments. Without it, or without a graph
+                of shares, no row is ever left out.
         """
+        text = text if prefer is None else f"{text} WITH PREFERENCE {prefer}"
         emission = Emission(emit, every, confidence)
         text = with_intervals_in(text, confidence)
         stream, planned = self._planned(text, until, emission)
@@ -108,6 +120,8 @@ class EngineQueries(EngineCosts):
             _check_rows(stream, planned, start)
             planned = replace(planned, program=stream.beginning(planned.program, start))
         mode = check_answer(answer, stream, planned, start, into)
+        worth = check_qos(stream, planned.program, Qos.of(qos), mode)
+        planned = replace(planned, program=with_qos(planned.program, worth))
         self._check_memory(stream, replace(planned.program, answer=mode), name)
         if start != "now" and planned.program.prepared:
             _check_rows(stream, planned, start)
@@ -183,6 +197,8 @@ class EngineQueries(EngineCosts):
         self._check_memory(
             stream, replace(planned.program, answer=mode), name, replaced=record.number
         )
+        worth = check_qos(stream, planned.program, qos_of(record), mode)
+        planned = replace(planned, program=with_qos(planned.program, worth))
         keeps = stream.keep is not None and mode == "eager" and not planned.program.prepared
         lives = record.status != "quarantined"
         program = stream.prepare(planned.program)
@@ -248,7 +264,8 @@ class EngineQueries(EngineCosts):
         self._check_not_read(record, "changed")
         self._check_nothing_staged(record)
         self._check_memory(stream, planned.program, name)
-        program = stream.prepare(planned.program)
+        worth = check_qos(stream, planned.program, qos_of(record), "eager")
+        program = stream.prepare(with_qos(planned.program, worth))
         filled = stream.keep is not None and planned.finish is None and not program.prepared
         with stream.publishing:
             registration = self.registry.add_generation(
@@ -331,6 +348,8 @@ class EngineQueries(EngineCosts):
         stream, view = self._read_by(query)
         if view is None:
             planned = stream.plan(text)
+            prefer = stream.preferring(planned.program, query)
+            planned = replace(planned, program=prefer)
         else:
             check_continuous(query)
             planned = stream.plan_parsed(query, view)
@@ -346,6 +365,7 @@ class EngineQueries(EngineCosts):
 
     def _read_by(self, query: Query) -> tuple[EngineStream, QueryRecord | None]:
         """Return the stream that a query reads, and the view of it if it reads one."""
+        check_no_sources(query)
         read = {name.casefold() for name in tables_of(query)}
         streams = [
             stream

@@ -25,6 +25,8 @@ from muntin.engine.costs.state_estimate import ExpectedSizes
 from muntin.engine.costs.stream_costs import StreamCosts
 from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
+from muntin.engine.overload.shedder import Shedder
+from muntin.engine.overload.stream_load import StreamLoad, began_at
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.planning.prepared_columns import PreparedColumns
 from muntin.engine.planning.similar_queries import SimilarQueries
@@ -89,6 +91,7 @@ class EngineStream(StreamQueries):
     sizes: ExpectedSizes = field(default_factory=ExpectedSizes)
     costs: StreamCosts = field(default_factory=StreamCosts)
     rates: AnswerRates = field(default_factory=AnswerRates)
+    load: StreamLoad = field(default_factory=StreamLoad)
     micro_batch: int = -1
     log: ResultLog | None = None
     history: History | None = None
@@ -105,6 +108,7 @@ class EngineStream(StreamQueries):
     _restarting: threading.RLock = field(default_factory=threading.RLock)
     _trigger: Mapping[str, Any] | None = None
     _not_restarted: Exception | None = None
+    _retriggered: bool = False
 
     @property
     def checkpoint(self) -> Path:
@@ -172,7 +176,7 @@ class EngineStream(StreamQueries):
         for number in {*added, *touched}:
             member = by_number[number]
             added[number] = _paused(member.program) if member.paused else member.program
-        pin = self.versions.write(change.number, parent, added, change.removed)
+        pin = self.versions.write(change.number, parent, added, change.removed, change.overload)
         self.registry.record_version(self.name, change.number, pin.digest)
 
     def awake(self) -> None:
@@ -210,6 +214,7 @@ class EngineStream(StreamQueries):
 
     def _run(self) -> None:
         """Let the streaming query begin, or go on where it was."""
+        self.load.start(self._trigger)
         self.query = self.network.start(
             self.versions,
             self.commands,
@@ -233,8 +238,13 @@ class EngineStream(StreamQueries):
 
     @property
     def needs_restart(self) -> bool:
-        """Whether the stream runs and lacks a column that Spark prepares for a query."""
-        return self.query is not None and self.prepared.lacking
+        """Whether the stream runs and lacks a column that Spark prepares, or another trigger."""
+        return self.query is not None and (self.prepared.lacking or self._retriggered)
+
+    def retrigger(self, seconds: float) -> None:
+        """Begin micro-batches so far apart, after a restart between two of them."""
+        self._trigger, self._retriggered = {"processingTime": f"{seconds:.3f} seconds"}, True
+        threading.Thread(target=self.restart, daemon=True).start()
 
     def prepare(self, program: QueryProgram) -> QueryProgram:
         """Note what Spark prepares for a query, before it is logged.
@@ -258,7 +268,7 @@ class EngineStream(StreamQueries):
                 return
             stop_between(self.query, lambda: False)
             with self.publishing:
-                self.prepared = self._renewed()
+                self.prepared, self._retriggered = self._renewed(), False
                 try:
                     self._run()
                 except Exception as error:
@@ -357,13 +367,12 @@ class EngineStream(StreamQueries):
         answers, full_taps = without_surplus(self.answers(), answers, live, self.registry.member)
         self.answers().write(micro_batch, self._finished(answers, live), self._order(answers, live))
         for member, counts in report.counts.items():
-            total = self.counts.setdefault(member, MemberCounts())
-            for name, value in vars(counts).items():
-                setattr(total, name, getattr(total, name) + value)
+            self.counts.setdefault(member, MemberCounts()).take(counts)
         self._acknowledge(pinned, micro_batch, report.kept.before)
         self.costs.take(report.costs, report.progress.rows, answers, self._begun(live))
         for tap in full_taps:
             self.registry.log(self.name, "drop", tap.id, {"reason": "the tap has all its rows"})
+        self._control(report, live, micro_batch)
         self._end_reached(live.values(), report.progress)
         self._choose_answers(report, live.values())
         self.registry.drop_ended_previews(self.name)
@@ -380,6 +389,25 @@ class EngineStream(StreamQueries):
         self.committed(self.name, self.epoch, micro_batch)
         if following.version > pinned.version:
             wake(self.commands)
+
+    def _control(
+        self, report: BatchReport, live: Mapping[int, QueryRecord], micro_batch: int
+    ) -> None:
+        """Measure a micro-batch, and decide whether rows are shed from the next one on."""
+        last = None if self.query is None else self.query.lastProgress
+        began, rows = began_at(self.checkpoint, micro_batch), report.progress.rows
+        self.load.commit(micro_batch, began, rows, report.answered, last)
+        for member in self.shedder.count(live.values(), report.progress.shed):
+            counts = self.counts.setdefault(member, MemberCounts())
+            counts.shed += report.progress.shed
+            counts.add_shed(f"native: {self.shedder.control.why}", report.progress.shed)
+        with self.publishing:
+            self.shedder.decide(self, live.values(), report)
+
+    @cached_property
+    def shedder(self) -> Shedder:
+        """What decides whether rows are shed."""
+        return Shedder.of(self.registry.decision(self.name))
 
     def _begun(self, live: Mapping[int, QueryRecord]) -> Iterable[QueryRecord]:
         """Return the queries as the acknowledgements of this micro-batch leave them."""
@@ -458,23 +486,21 @@ class EngineStream(StreamQueries):
 
     def _is_filling(self, command: LoggedCommand) -> bool:
         """Return whether a command is in force only when its query has seen the kept rows."""
-        if command.kind not in ("register", "change") or command.query_id is None:
-            return False
-        generations = self.registry.generations(command.query_id)
-        return any(record.status == "filling" for record in generations)
+        made = self.registry.made_by(command.seq)
+        return made is not None and made.status == "filling"
 
     def _how(self, command: LoggedCommand) -> str:
         """Return whether a command came in force in the running query, or by a restart of it."""
         if command.kind not in ("register", "change") or command.query_id is None:
             return "in place"
-        record = self.registry.find(command.query_id)
+        record = self.registry.made_by(command.seq) or self.registry.find(command.query_id)
         restarted = record is not None and from_json(record.program).restart
         return "restart" if restarted else "in place"
 
     def _filled(self, command: LoggedCommand) -> str:
         if command.kind not in ("register", "change") or command.query_id is None:
             return "nothing"
-        record = self.registry.find(command.query_id)
+        record = self.registry.made_by(command.seq) or self.registry.find(command.query_id)
         if record is not None and from_json(record.program).numbered(record.number).takes_panes:
             return "panes"
         return "rows" if record is not None and record.start != "now" else "nothing"

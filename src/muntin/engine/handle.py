@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,15 +11,19 @@ import pyarrow as pa
 
 from muntin.engine.asking.ask import Asker
 from muntin.engine.asking.chosen_modes import is_auto, mode_of
+from muntin.engine.asking.past import ask_history
 from muntin.engine.commit import MemberCounts
 from muntin.engine.costs.query_cost import QueryCost
 from muntin.engine.engine_stream import EngineStream
+from muntin.engine.follow import follow
+from muntin.engine.overload.qos_of_query import qos_of
 from muntin.engine.planning.early_queries import answer_schema
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
 from muntin.engine.sinks.deliveries import Deliveries
 from muntin.engine.sinks.query_sinks import QuerySinks
 from muntin.errors import EngineError
+from muntin.specs.qos import Qos
 
 #: Seconds between two looks at whether a command is in force.
 _LOOK = 0.02
@@ -131,6 +136,20 @@ class QueryHandle:
         return self.engine.stream_of(record.stream).cost(record)
 
     @property
+    def qos(self) -> Qos | None:
+        """What answers are worth, as it was given; ``print(handle.explain())`` draws it."""
+        return qos_of(self.record)
+
+    @property
+    def delay(self) -> float | None:
+        """Seconds between the earliest arrival of rows that completed the last answers, and these.
+
+        None before there is any answer since the engine started.
+        """
+        record = self.record
+        return self.engine.stream_of(record.stream).load.delay(record.number)
+
+    @property
     def sinks(self) -> QuerySinks:
         """The sink and the triggers of the query: to add, drop, resume, and to see how far."""
         waits = mode_of(self.record) != "eager" or is_auto(self.record)
@@ -204,6 +223,32 @@ class QueryHandle:
         record = self.engine.registry.get(self.id, generation)
         log = self.engine.stream_of(record.stream).answers()
         return log.latest([record.number], schema=self._schema(record))
+
+    def follow(self, after: int = -1, timeout: float | None = None) -> Iterator[pa.Table]:
+        """Yield the answers of the micro-batches after one, each time that there are new ones.
+
+        It ends with the query, or when nothing came for ``timeout`` seconds.
+        """
+        return follow(self, after, timeout)
+
+    def newest(self, rows: int, *, generation: int | None = None) -> pa.Table:
+        """Return at most so many answers, those that were made last."""
+        record = self.engine.registry.get(self.id, generation)
+        log = self.engine.stream_of(record.stream).answers()
+        after = log.before_newest([record.number], max(1, rows))
+        # Answers that are not retained are older than those that are there.
+        after = max(after, log.forgotten(record.number))
+        found = self.results(after, generation=generation)
+        return found.slice(max(0, found.num_rows - rows))
+
+    def as_of(self, value: object) -> pa.Table:
+        """Return the answer that was certain when the punctuation of the stream came to a value.
+
+        It is computed from kept rows, as ``FROM stream AS OF value`` is.
+        """
+        record = self.record
+        stream = self.engine.stream_of(record.stream)
+        return ask_history(stream, stream.plan_of(record), value)
 
     def invoke(self, timeout: float = 60.0) -> pa.Table:
         """Return the answer now: for each key the newest rows that are certain.

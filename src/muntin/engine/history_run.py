@@ -106,7 +106,7 @@ class HistoryRun:
         self.answers += [own for table in routed.answers for _, own in by_member(table)]
         arrived: list[dict[tuple[str, int], list[pa.Table]]] = [{} for _ in self.states]
         for group, part in routed.parts:
-            own = self.network.groups[group].inputs[part.source]
+            own = self.network.receivers[group].inputs[part.source]
             for shard, table in split_by_group(group, part.routed.partial, own, self.shards):
                 arrived[shard].setdefault((group, part.source), []).append(table)
         for shard, state in enumerate(self.states):

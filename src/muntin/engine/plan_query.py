@@ -95,14 +95,23 @@ def plan_query(
     return plan_parsed(query, streams, beyond)
 
 
+def check_no_sources(query: Query) -> None:
+    """Raise if a query opens a source itself: the rows of an engine are those of its streams."""
+    for call in query.sources.values():
+        problem = f"a query of an engine reads its streams, and {call} is a source"
+        expected = f"CREATE STREAM name FROM {call} ON ..., and that name here"
+        raise SqlError(problem, query.text, call.place, expected=expected)
+
+
 def plan_parsed(
     query: Query,
     streams: Mapping[str, tuple[Stream, Axis]],
     beyond: Mapping[str, Stream] | None = None,
 ) -> PlannedQuery:
     """Plan a query that was parsed, without a look at when it is asked."""
+    check_no_sources(query)
     if query.preference_place is not None:
-        problem = "a query of an engine prefers no rows yet"
+        problem = "only queries of an engine that read its streams themselves prefer rows"
         raise SqlError(problem, query.text, query.preference_place, expected="no PREFERENCE")
     try:
         return _plan(query, streams, None)

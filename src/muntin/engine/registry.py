@@ -36,6 +36,8 @@ from muntin.engine.stream_versions import StreamVersions
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import from_json, to_json
 from muntin.operators.shared.program import AnswerMode
+from muntin.specs.overload import OverloadDecision
+from muntin.specs.summaries import StreamSummary
 
 #: What a command does: it is called with its sequence number, the query and the details.
 Effect = Callable[[int, QueryRecord, Mapping[str, object]], None]
@@ -300,6 +302,42 @@ class Registry(QueryTable):
             program = replace(from_json(query.program), answer=answer)
             self.set_program(number, to_json(program))
         return seq
+
+    # Overload
+
+    def decide(self, stream: str, decision: OverloadDecision) -> int:
+        """Log what the queries of a stream may spend from the next version on."""
+        text = to_json(decision)
+        with self._database.transaction():
+            self._check_stream(stream)
+            seq = self._log(stream, "overload", None, {"decision": text})
+            self._database.run(
+                "INSERT INTO decisions VALUES (?1, ?2) "
+                "ON CONFLICT (stream) DO UPDATE SET decision = ?2",
+                (stream, text),
+            )
+        return seq
+
+    def decision(self, stream: str) -> OverloadDecision:
+        """Return what the queries of a stream may spend, as it was decided last."""
+        return self._versions.decision(stream)
+
+    def add_summary(self, stream: str, name: str, summary: StreamSummary) -> int:
+        """Log a summary of an input of a stream, under a name of its own."""
+        with self._database.transaction():
+            for known in self.streams():
+                if name.casefold() in {own.casefold() for own in self.summaries(known)}:
+                    raise ArgumentError("name", name, f"there is a summary {name} of {known}")
+            details = {"name": name, "summary": to_json(summary)}
+            return self.log(stream, "summary", None, details)
+
+    def summaries(self, stream: str) -> dict[str, StreamSummary]:
+        """Return the summaries of a stream by name."""
+        return {
+            str(command.details["name"]): from_json(str(command.details["summary"]))
+            for command in self.commands(stream=stream)
+            if command.kind == "summary"
+        }
 
     # Previews
 

@@ -66,6 +66,12 @@ _PREVIEWS = (
     "ends REAL NOT NULL)"
 )
 
+#: The newest decision about overload of each stream.
+_DECISIONS = (
+    "CREATE TABLE IF NOT EXISTS decisions (stream TEXT PRIMARY KEY REFERENCES streams, "
+    "decision TEXT NOT NULL)"
+)
+
 Row = sqlite3.Row
 
 
@@ -85,6 +91,7 @@ class RegistryDatabase:
         self._connection.execute("PRAGMA foreign_keys = ON")
         self._make_tables(path)
         self._connection.execute(_PREVIEWS)
+        self._connection.execute(_DECISIONS)
 
     def _make_tables(self, path: Path) -> None:
         with self.transaction():

@@ -17,6 +17,8 @@ Kind = Literal[
     "quarantine",
     "invoke",
     "answer",
+    "overload",
+    "summary",
 ]
 #: A query that is ``filling`` is run over history before it comes into a version.
 Status = Literal["registered", "filling", "active", "paused", "quarantined", "dropped", "ended"]
@@ -119,6 +121,8 @@ class VersionChange:
         paused: Members that are paused and were not, or are new.
         resumed: Members that were paused and are not any more.
         commands: Sequence numbers of the commands that it brings into force.
+        overload: What its members may spend, as JSON of a
+            :class:`~muntin.specs.overload.PinnedOverload`; None if nothing is limited.
     """
 
     stream: str
@@ -129,6 +133,7 @@ class VersionChange:
     paused: tuple[int, ...] = ()
     resumed: tuple[int, ...] = ()
     commands: tuple[int, ...] = ()
+    overload: str | None = None
 
 
 @dataclass(frozen=True)

@@ -151,6 +151,31 @@ class ResultIndex:
             found[micro_batch].append(member)
         return [*found.items()]
 
+    def counts(
+        self, members: Iterable[int], after: int, upto: int | None
+    ) -> list[tuple[int, int, int]]:
+        """Return micro-batch, member and number of rows of answers, by micro-batch and member."""
+        found = self._rows(
+            f"SELECT micro_batch, member, rows FROM answers WHERE {_THESE} AND micro_batch > ?2 "
+            "AND (?3 IS NULL OR micro_batch <= ?3) ORDER BY micro_batch, member",
+            (json.dumps([*members]), after, upto),
+        )
+        return [(micro_batch, member, rows) for micro_batch, member, rows in found]
+
+    def before_newest(self, members: Iterable[int], rows: int) -> int:
+        """Return the micro-batch after which members have at least so many rows; -1 if never."""
+        counted = 0
+        found = self._rows(
+            f"SELECT micro_batch, sum(rows) FROM answers WHERE {_THESE} "
+            "GROUP BY micro_batch ORDER BY micro_batch DESC LIMIT ?2",
+            (json.dumps([*members]), rows),
+        )
+        for micro_batch, answered in found:
+            counted += answered
+            if counted >= rows:
+                return micro_batch - 1
+        return -1
+
     def last(self, members: Iterable[int], upto: int | None) -> int | None:
         """Return the last micro-batch up to one with an answer of some members."""
         ((last,),) = self._rows(

@@ -130,6 +130,16 @@ class ResultLog:
             return self.read((), schema=schema)
         return self.read(members, last - 1, last, schema)
 
+    def counts(
+        self, members: Iterable[int], after: int = -1, upto: int | None = None
+    ) -> list[tuple[int, int, int]]:
+        """Return micro-batch, member and number of rows of answers, by micro-batch and member."""
+        return self._index.counts(members, after, upto)
+
+    def before_newest(self, members: Iterable[int], rows: int) -> int:
+        """Return the micro-batch after which members have at least so many rows; -1 if never."""
+        return self._index.before_newest(members, rows)
+
     def answers(
         self, members: Iterable[int], after: int = -1, upto: int | None = None
     ) -> Iterator[Answer]:

@@ -11,6 +11,7 @@ from muntin.engine.commit import (
 from muntin.engine.costs.query_cost import NOTHING, QueryCost, RunningPart, cost_of
 from muntin.engine.costs.stream_costs import StreamCosts
 from muntin.engine.plan_query import PlannedQuery, with_bound
+from muntin.engine.planning.preferences import preferring_program
 from muntin.engine.planning.similar_queries import SimilarQueries
 from muntin.engine.planning.views import (
     plan_reader,
@@ -103,6 +104,12 @@ class StreamQueries:
             self._views[key] = reader_planner(name, rows, planning, axis)
         return plan_reader(query, rows, self._views[key])
 
+    def preferring(self, program: QueryProgram, query: Query) -> QueryProgram:
+        """Return the program of a query with what it prefers, by the summaries that there are."""
+        inputs = dict(zip(self.inputs, self._inputs, strict=True))
+        summaries = [*self.registry.summaries(self.name).values()]
+        return preferring_program(program, query, inputs, summaries, self.network.axis)
+
     def plan_of(self, record: QueryRecord) -> PlannedQuery:
         """Return the plan of a query that is registered."""
         if record.number not in self._plans:
@@ -164,8 +171,12 @@ class StreamQueries:
         """Return what a query has cost; ``parts`` are those of :meth:`shared`, if known."""
         name = record.name or record.id
         own = (part for part in parts or self.shared() if name in part.queries)
-        counts = self.counts.get(record.number, MemberCounts())
+        counts = self.counts_of(record.number)
         return cost_of(record, counts, self.costs, next(own, NOTHING))
+
+    def counts_of(self, member: int) -> MemberCounts:
+        """Return the row counts of a member since the engine started."""
+        return self.counts.get(member, MemberCounts())
 
     def names(self, members: Iterable[int]) -> Iterator[str]:
         """Yield the names of members, or the ids of those without one."""

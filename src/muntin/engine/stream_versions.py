@@ -11,8 +11,10 @@ import json
 from collections.abc import Mapping
 
 from muntin.engine.registry_database import RegistryDatabase
-from muntin.engine.registry_records import RUNNING, VersionChange, VersionMember
+from muntin.engine.registry_records import RUNNING, TAP, VersionChange, VersionMember
 from muntin.errors import EngineError
+from muntin.operators.shared.as_json import from_json, to_json
+from muntin.specs.overload import OverloadDecision
 
 
 class StreamVersions:
@@ -93,7 +95,30 @@ class StreamVersions:
             ),
             resumed=tuple(n for n in now if n in before and before[n].paused > now[n].paused),
             commands=tuple(row["seq"] for row in commands),
+            overload=self._overload(stream),
         )
+
+    def decision(self, stream: str) -> OverloadDecision:
+        """Return what the queries of a stream may spend, as it was decided last."""
+        row = self._database.row("SELECT decision FROM decisions WHERE stream = ?", (stream,))
+        decision = OverloadDecision() if row is None else from_json(row["decision"])
+        assert isinstance(decision, OverloadDecision)
+        return decision
+
+    def _overload(self, stream: str) -> str | None:
+        """Return what the members that should run now may spend, as JSON; None for no limit."""
+        marks = ", ".join("?" * len(RUNNING))
+        rows = self._database.rows(
+            "SELECT number, id, program FROM members JOIN queries USING (ordinal) "
+            f"WHERE status IN ({marks}) AND stream = ? AND emit <> ?",
+            (*RUNNING, stream, TAP),
+        )
+        decision = self.decision(stream)
+        least = 0.0
+        if decision.kept < 1:  # else no program need be read
+            least = max((_least_share(row["program"]) for row in rows), default=1.0)
+        pinned = decision.pinned({row["number"]: row["id"] for row in rows}, least)
+        return None if pinned.is_none else to_json(pinned)
 
     def _running(self, stream: str) -> list[VersionMember]:
         marks = ", ".join("?" * len(RUNNING))
@@ -138,6 +163,7 @@ def _written(change: VersionChange) -> str:
         "paused": change.paused,
         "resumed": change.resumed,
         "commands": change.commands,
+        "overload": change.overload,
     }
     return json.dumps(parts)
 
@@ -153,8 +179,15 @@ def _read(stream: str, number: int, text: str) -> VersionChange:
         tuple(parts["paused"]),
         tuple(parts["resumed"]),
         tuple(parts["commands"]),
+        parts.get("overload"),
     )
 
 
 def _by_member(programs: Mapping[str, str]) -> dict[int, str]:
     return {int(member): program for member, program in programs.items()}
+
+
+def _least_share(program: str) -> float:
+    """Return the share of the rows that a query needs; all of them if it does not say."""
+    qos = from_json(program).qos
+    return 1.0 if qos is None else float(qos.least_share)

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from decimal import Decimal
+from functools import reduce
 from typing import Literal
 
 import pyarrow as pa
 from sqlglot import exp
 
-from muntin.errors import ArgumentError, ExpressionError
+from muntin.errors import ExpressionError
 from muntin.expressions.dialect import SPARK
 from muntin.expressions.nodes import (
     Among,
@@ -27,10 +27,8 @@ from muntin.expressions.nodes import (
     Cast,
     Choice,
     Comparison,
-    Constant,
     Elapsed,
     Hash,
-    IntervalConstant,
     LeastOrGreatest,
     Like,
     Missing,
@@ -39,13 +37,19 @@ from muntin.expressions.nodes import (
     Null,
     Slot,
     Text,
-    TimeConstant,
     conjunction,
 )
 from muntin.expressions.spark_expressions import Expression, Sql
-from muntin.specs.axis import Axis, Domain
-from muntin.specs.lengths import Duration, parse_length
+from muntin.expressions.sql_constants import (
+    cast_type,
+    interval_constant,
+    like_pattern,
+    number_constant,
+    time_constant,
+)
 
+#: More ORs than these are one node, because nodes that are nested deeper cannot be evaluated.
+_NESTED_ORS = 64
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _MORE_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Mod: "%", exp.IntDiv: "div"}
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -72,22 +76,6 @@ _UNITS = {
     "DAY": 86_400 * _SECOND,
     "WEEK": 7 * 86_400 * _SECOND,
 }
-_TIME_TYPES = {
-    exp.DType.TIMESTAMPTZ: (Domain.TIMESTAMP, pa.timestamp("us", tz="UTC")),
-    exp.DType.TIMESTAMPLTZ: (Domain.TIMESTAMP, pa.timestamp("us", tz="UTC")),
-    exp.DType.TIMESTAMPNTZ: (Domain.TIMESTAMP_NTZ, pa.timestamp("us")),
-    exp.DType.DATE: (Domain.DATE, pa.date32()),
-}
-_TYPES = {
-    exp.DType.BOOLEAN: pa.bool_(),
-    exp.DType.TINYINT: pa.int8(),
-    exp.DType.SMALLINT: pa.int16(),
-    exp.DType.INT: pa.int32(),
-    exp.DType.BIGINT: pa.int64(),
-    exp.DType.FLOAT: pa.float32(),
-    exp.DType.DOUBLE: pa.float64(),
-    exp.DType.TEXT: pa.string(),
-} | {kind: type_ for kind, (_, type_) in _TIME_TYPES.items()}
 _FIELDS = ("year", "quarter", "month", "day", "hour", "minute")
 #: Functions of one argument.
 _CALLS: dict[type[exp.Expr], str] = {
@@ -234,7 +222,7 @@ class ConditionReader:
 
     def node(self, tree: exp.Expr) -> Node:
         tree = tree.unnest()
-        if (number := _number(tree)) is not None:
+        if (number := number_constant(tree)) is not None:
             return number
         if self.is_native(tree):
             slot = Sql(tree.sql(dialect=SPARK))
@@ -254,13 +242,24 @@ class ConditionReader:
     def _sides(self, tree: exp.Expr) -> tuple[Node, Node]:
         return self.node(tree.this), self.node(tree.expression)
 
+    def _chain(self, tree: exp.Expr) -> list[Node]:
+        """Return the operands of ANDs, or of ORs, that follow each other, however many."""
+        kind, parts = type(tree), [tree.expression]
+        tree = tree.this
+        while type(tree) is kind and not self.is_native(tree):
+            parts.append(tree.expression)
+            tree = tree.this
+        return [self.node(part) for part in (tree, *reversed(parts))]
+
     def _logic(self, tree: exp.Expr) -> Node:
         match tree:
             case exp.And():
-                return conjunction([*self._sides(tree)])
+                return conjunction(self._chain(tree))
             case exp.Or():  # De Morgan holds for SQL's three values
-                left, right = self._sides(tree)
-                return Negation(conjunction([Negation(left), Negation(right)]))
+                parts = self._chain(tree)
+                if len(parts) > _NESTED_ORS:
+                    return Negation(conjunction([Negation(part) for part in parts]))
+                return reduce(_either, parts)
             case exp.Not():
                 return Negation(self.node(tree.this))
             case exp.Neg():
@@ -304,9 +303,9 @@ class ConditionReader:
             case exp.Like() | exp.Escape():
                 return self._like(tree)
             case exp.Interval():
-                return _interval(tree, self.text)
+                return interval_constant(tree, self.text)
             case exp.Cast() if isinstance(tree.this, exp.Literal) and tree.this.is_string:
-                return _time_constant(tree, zone, self.text)
+                return time_constant(tree, zone, self.text)
             case exp.TsOrDsToDate():
                 return Cast(self.node(tree.this), pa.date32(), zone)
             case exp.TimestampDiff():
@@ -354,7 +353,7 @@ class ConditionReader:
                 known = BooleanConstant(bool(tree.expression.this))
                 return Comparison("<=>", self.node(tree.this), known)
             case exp.Cast():
-                type_ = _type(tree.to)
+                type_ = cast_type(tree.to)
                 safe = bool(tree.args.get("safe"))
                 return None if type_ is None else Cast(self.node(tree.this), type_, zone, safe)
             case exp.Nvl2():
@@ -387,7 +386,7 @@ class ConditionReader:
         if not isinstance(like, exp.Like) or not constant:
             raise ExpressionError("LIKE takes a constant pattern here, such as 'a%'", self.text)
         by = "\\" if escape is None else str(escape.this)
-        node = Like(self.node(like.this), _pattern(str(pattern.this), by, self.text))
+        node = Like(self.node(like.this), like_pattern(str(pattern.this), by, self.text))
         return Negation(node) if like.args.get("negate") else node
 
     def _elapsed(self, tree: exp.TimestampDiff, zone: str) -> Elapsed:
@@ -398,12 +397,8 @@ class ConditionReader:
         return Elapsed(_UNITS[unit], self.node(tree.expression), self.node(tree.this), zone)
 
 
-def _type(type_: exp.DataType) -> pa.DataType | None:
-    """Return the Arrow type of a type in a cast; None if it has none here."""
-    if type_.this == exp.DType.DECIMAL:
-        digits = [int(part.this.this) for part in type_.expressions]
-        return pa.decimal128(*digits) if len(digits) == 2 else None
-    return None if type_.expressions else _TYPES.get(type_.this)
+def _either(left: Node, right: Node) -> Node:
+    return Negation(conjunction([Negation(left), Negation(right)]))
 
 
 def _call(tree: exp.Expr) -> tuple[str, exp.Expr] | None:
@@ -423,63 +418,6 @@ def _call(tree: exp.Expr) -> tuple[str, exp.Expr] | None:
             name = str(tree.this.name).lower()
             return (name, tree.expression) if name in _FIELDS else None
     return None if others else (_CALLS[type(tree)], tree.this)
-
-
-def _number(tree: exp.Expr) -> Constant | None:
-    if isinstance(tree, exp.Neg) and isinstance(tree.this, exp.Literal):
-        positive = _number(tree.this)
-        return None if positive is None else Constant(-positive.value)
-    if not isinstance(tree, exp.Literal) or tree.is_string:
-        return None
-    digits = str(tree.this)
-    # As in Spark: 1.5 is a decimal, 15e-1 a double.
-    return Constant(float(digits) if "e" in digits.lower() else Decimal(digits))
-
-
-def _pattern(pattern: str, escape: str, text: str) -> str:
-    """Return a pattern of LIKE with a backslash as its escape instead of ``escape``."""
-    backslashed, rest = "", iter(pattern)
-    for letter in rest:
-        if letter == escape:
-            letter = next(rest, "")
-            if letter not in ("_", "%", escape):
-                raise ExpressionError(f"in LIKE {escape!r} stands before _ or % or itself", text)
-            backslashed += f"\\{letter}"
-        else:
-            backslashed += "\\\\" if letter == "\\" else letter
-    return backslashed
-
-
-def _interval(tree: exp.Interval, text: str) -> IntervalConstant:
-    amount, unit = tree.args.get("this"), tree.args.get("unit")
-    length_text = "" if amount is None else str(amount.this)
-    if isinstance(unit, exp.Var):
-        length_text = f"{length_text} {unit.name}"
-    negative = length_text.startswith("-")
-    try:
-        length = parse_length("INTERVAL", length_text.removeprefix("-").strip())
-    except ArgumentError:
-        length = None
-    if not isinstance(length, Duration) or isinstance(unit, exp.IntervalSpan):
-        raise ExpressionError(
-            "an interval has one unit here, from days to microseconds: INTERVAL 90 SECONDS", text
-        )
-    days = length_text.rstrip("sS").upper().endswith(("DAY", "WEEK"))
-    return IntervalConstant(-length.micros if negative else length.micros, days)
-
-
-def _time_constant(tree: exp.Cast, zone: str, text: str) -> TimeConstant | None:
-    if tree.to.this not in _TIME_TYPES:
-        return None
-    domain, type_ = _TIME_TYPES[tree.to.this]
-    try:
-        return TimeConstant(Axis(domain, zone=zone).point("condition", str(tree.this.this)), type_)
-    except ArgumentError:
-        raise ExpressionError(
-            f"{tree.this.this!r} is no time; write TIMESTAMP '2026-01-31 12:00:00' or "
-            "DATE '2026-01-31'",
-            text,
-        ) from None
 
 
 def _rows(tree: exp.Expr) -> set[str]:

@@ -8,7 +8,8 @@ CREATE STREAM name (input AS source(...) [(column type, ...)] [ON column] ..., .
               [ON column] [BY column, ...] ... [KEEP length] [GRAIN length] [RETAIN length]
 CREATE TABLE name FROM source(...) [(column type, ...)]
 CREATE QUERY name [START ...] [UNTIL ...] [OWNER ...] [TAGS ...] [EVERY ...] [EMIT ...]
-             [DESCRIPTION ...] AS query [INTO sink(...)] [LATE INTO sink(...)]
+             [DESCRIPTION ...] AS query [WITH QOS (graph, ...)] [INTO sink(...)]
+             [LATE INTO sink(...)]
 CREATE TRIGGER name ON query DO action(...)
 CREATE SUMMARY name ON stream(column) WITH GRANULARITY length AND COLLAPSE(rate, depth)
 """
@@ -16,6 +17,7 @@ CREATE SUMMARY name ON stream(column) WITH GRANULARITY length AND COLLAPSE(rate,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -32,14 +34,15 @@ from muntin.parser.engine_clause import (
     read_engine_stream,
 )
 from muntin.parser.errors import Position, SqlError, argument_refused
-from muntin.parser.expressions import read_constant, read_length, read_text
+from muntin.parser.expressions import read_length
 from muntin.parser.frame_clause import read_schedule
+from muntin.parser.inline_sources import read_call
 from muntin.parser.lexer import is_word, name_token
 from muntin.parser.preference_clause import read_create_summary
+from muntin.parser.qos_clause import begins_qos, read_qos
 from muntin.parser.query import check_continuous, read_query
 from muntin.parser.statements import (
     ConnectorCall,
-    Constant,
     CreateInputs,
     CreateQuery,
     CreateStream,
@@ -48,13 +51,11 @@ from muntin.parser.statements import (
     Statement,
 )
 from muntin.specs.heartbeat import Heartbeat
-from muntin.specs.secrets import SecretReference
 
-_VALUE = "a constant: a text, a number, TRUE, FALSE, NULL or ARRAY(...)"
-_STREAM_WORDS = ("ON", "BY", "DISORDER", "HEARTBEAT", "SCHEDULE", *STREAM_WORDS)
+STREAM_CLAUSES = ("ON", "BY", "DISORDER", "HEARTBEAT", "SCHEDULE", *STREAM_WORDS)
 #: These are for all inputs of a stream together.
 _TOGETHER = ("KEEP", "GRAIN", "RETAIN")
-_INPUT_WORDS = tuple(word for word in _STREAM_WORDS if word not in _TOGETHER)
+_INPUT_WORDS = tuple(word for word in STREAM_CLAUSES if word not in _TOGETHER)
 _INPUT = "the first input, such as sales AS csv('sales') (ts TIMESTAMP, store STRING) ON ts"
 _SOURCE = "a source such as csv('traffic.csv', header => true)"
 
@@ -80,7 +81,7 @@ def _stream(cursor: Cursor) -> CreateStream | CreateInputs:
     if after is not None and after.token_type is TokenType.L_PAREN:
         return _inputs(cursor)
     name, source, schema = _sourced(cursor)
-    given, places = _stream_words(cursor, _STREAM_WORDS)
+    given, places = _stream_words(cursor, STREAM_CLAUSES)
     return _created(cursor, place, (name, source, schema), given, places)
 
 
@@ -105,7 +106,7 @@ def _inputs(cursor: Cursor) -> CreateInputs:
     place = cursor.place
     name = cursor.name("a name")
     inner = cursor.enclosed()
-    shared, places = _stream_words(cursor, _STREAM_WORDS)
+    shared, places = _stream_words(cursor, STREAM_CLAUSES)
     cuts = [at for at in range(inner.at, len(inner.tokens)) if _begins_input(inner, at)]
     if not cuts or cuts[0] != inner.at:
         inner.fail(expected=_INPUT)
@@ -133,7 +134,7 @@ def _input(
     place = cursor.place
     name = cursor.name("a name")
     cursor.expect("AS")
-    source = _call(cursor, _SOURCE)
+    source = read_call(cursor, _SOURCE, files=True)
     schema = _schema(cursor) if cursor.opens() else None
     given, places = _stream_words(cursor, _INPUT_WORDS)
     beside = {word: value for word, value in shared.items() if word in _INPUT_WORDS}
@@ -170,7 +171,7 @@ def _stream_value(cursor: Cursor, word: str) -> object:
         case "BY":
             return cursor.names("a key column")
         case "DISORDER":
-            return read_disorder(cursor, lambda c: c.next_is(*_STREAM_WORDS))
+            return read_disorder(cursor, lambda c: c.next_is(*STREAM_CLAUSES))
         case "HEARTBEAT":
             return _heartbeat(cursor)
         case "SCHEDULE":
@@ -203,7 +204,7 @@ def _table(cursor: Cursor) -> CreateTable:
 def _sourced(cursor: Cursor) -> tuple[str, ConnectorCall, str | None]:
     name = cursor.name("a name")
     cursor.expect("FROM")
-    source = _call(cursor, _SOURCE)
+    source = read_call(cursor, _SOURCE, files=True)
     return name, source, _schema(cursor) if cursor.opens() else None
 
 
@@ -233,22 +234,25 @@ def _query(cursor: Cursor, hyphenated: frozenset[str]) -> CreateQuery:
     for at in range(cursor.at, len(tokens)):
         depth += tokens[at].token_type is TokenType.L_PAREN
         depth -= tokens[at].token_type is TokenType.R_PAREN
-        if not depth and _goes_into(tokens, at):
+        if not depth and (begins_qos(tokens, at) or _goes_into(tokens, at)):
             split = at
             break
     end = tokens[split].start if split < len(tokens) else cursor.end
     query = read_query(Cursor(cursor.text, tokens[cursor.at : split], end), hyphenated)
     check_continuous(query)
     cursor.at = split
+    if not cursor.done and begins_qos(tokens, split):
+        qos, named = read_qos(cursor)
+        engine = replace(engine, qos=qos, places={**engine.places, "QOS": named})
     sinks: dict[str, ConnectorCall] = {}
     while not cursor.done:
-        at = cursor.offset
+        offset = cursor.offset
         word = cursor.choice("INTO", "LATE")
         if word == "LATE":
             cursor.expect("INTO")
         if word in sinks:
-            raise SqlError(f"{word} is given twice", cursor.text, at)
-        sinks[word] = _call(cursor, "a sink such as stdout('json')")
+            raise SqlError(f"{word} is given twice", cursor.text, offset)
+        sinks[word] = read_call(cursor, "a sink such as stdout('json')")
     return CreateQuery(name, query, sinks.get("INTO"), sinks.get("LATE"), place, engine)
 
 
@@ -264,54 +268,6 @@ def _trigger(cursor: Cursor) -> CreateTrigger:
     cursor.expect("ON")
     query = cursor.name("the name of a query")
     cursor.expect("DO")
-    action = _call(cursor, "an action such as webhook('http://...')")
+    action = read_call(cursor, "an action such as webhook('http://...')")
     cursor.finish("the end of the statement")
     return CreateTrigger(name, query, action, place)
-
-
-def _call(cursor: Cursor, what: str) -> ConnectorCall:
-    """Read a source, a sink or an action: ``csv('path', header => true)``; names come last."""
-    place = cursor.place
-    name = cursor.name(what)
-    if not cursor.opens():
-        cursor.fail(expected=f"( and the arguments of {name}")
-    inner = cursor.enclosed()
-    arguments: list[Constant] = []
-    options: dict[str, Constant] = {}
-    while not inner.done:
-        option = _option(inner)
-        if option is not None:
-            if option in options:
-                raise SqlError(f"{option} is given twice", cursor.text, inner.offset)
-            options[option] = _value(inner)
-        elif options:
-            inner.fail(expected="name => value, as before")
-        else:
-            arguments.append(_value(inner))
-        if not inner.done:
-            inner.expect_type(TokenType.COMMA, ", or )")
-    return ConnectorCall(name.lower(), tuple(arguments), options, place)
-
-
-def _value(cursor: Cursor) -> Constant:
-    """Read a constant, or ``secret('name')``, a value that is somewhere else."""
-    if not (cursor.next_is("SECRET") and cursor.calls()):
-        return read_constant(cursor, _VALUE)
-    place = cursor.offset
-    cursor.take()
-    inner = cursor.enclosed()
-    name = read_text(inner, "the name of a secret in quotes, as in secret('pg_password')")
-    inner.finish(")")
-    try:
-        return SecretReference(name)
-    except ArgumentError as error:
-        raise argument_refused(error, cursor.text, place) from None
-
-
-def _option(cursor: Cursor) -> str | None:
-    """Read ``name =>``; return the name, or None if the argument has none."""
-    if cursor.second is None or cursor.second.token_type is not TokenType.FARROW:
-        return None
-    name = cursor.name("the name of an option")
-    cursor.take()
-    return name

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from muntin.parser.dialect import written
 from muntin.parser.errors import Position
+from muntin.specs.qos import Qos
 from muntin.specs.summaries import StreamSummary
 
 #: A value of the column that progresses, as it can be written: times are texts.
@@ -29,8 +30,8 @@ Command = Literal["PAUSE", "RESUME", "INVOKE"]
 class EngineQueryClause:
     """``START ... UNTIL ... OWNER ... TAGS ... EVERY ... EMIT ... DESCRIPTION ...`` of a query.
 
-    ``start`` is ``"now"``, ``"history"`` or a value of ``on``. ``places`` has the place of every
-    word that is given, in the order of the text.
+    ``start`` is ``"now"``, ``"history"`` or a value of ``on``. ``qos`` stands after the query.
+    ``places`` has the place of every word that is given, in the order of the text.
     """
 
     start: ProgressValue | None = None
@@ -40,6 +41,7 @@ class EngineQueryClause:
     every: str | None = None
     emit: Emit | None = None
     description: str | None = None
+    qos: Qos | None = None
     places: Mapping[str, Position] = field(default_factory=dict, compare=False)
 
     @property

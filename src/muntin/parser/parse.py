@@ -13,6 +13,7 @@ from muntin.parser.engine_statements import Command, QueryCommand
 from muntin.parser.errors import Position, SqlError
 from muntin.parser.lexer import is_word, lex
 from muntin.parser.query import BEGINNINGS, check_continuous, read_query
+from muntin.parser.session_words import read_describe, read_functions, read_set
 from muntin.parser.statements import (
     AlterQuery,
     CreateQuery,
@@ -27,7 +28,8 @@ from muntin.parser.statements import (
 )
 
 _COMMANDS: dict[str, Command] = {command: command for command in get_args(Command)}
-_BEGINNINGS = (*BEGINNINGS, "CREATE", "ALTER", *_COMMANDS, "EXPLAIN", "SHOW", "DROP")
+_OF_SESSION = ("DESCRIBE", "DESC", "SET")
+_BEGINNINGS = (*BEGINNINGS, "CREATE", "ALTER", *_COMMANDS, "EXPLAIN", "SHOW", "DROP", *_OF_SESSION)
 _PLURALS: dict[str, Kept] = {
     "STREAMS": "STREAM",
     "TABLES": "TABLE",
@@ -88,8 +90,14 @@ def _statement(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
         return read_create(cursor, hyphenated)
     if cursor.accept("EXPLAIN"):
         return _explain(cursor, hyphenated)
+    if cursor.accept("DESCRIBE") or cursor.accept("DESC"):
+        return read_describe(cursor, hyphenated)
+    if cursor.accept("SET"):
+        return read_set(cursor)
     if cursor.accept("SHOW"):
-        kind = _PLURALS[cursor.choice(*_PLURALS)]
+        if cursor.accept("FUNCTIONS"):
+            return read_functions(cursor, place)
+        kind = _PLURALS[cursor.choice(*_PLURALS, "FUNCTIONS")]
         cursor.finish("the end of the statement")
         return Show(kind, place)
     if cursor.accept("DROP"):
@@ -101,8 +109,9 @@ def _statement(cursor: Cursor, hyphenated: frozenset[str]) -> Statement:
     if token.token_type is not TokenType.L_PAREN and not is_word(token, *_BEGINNINGS):
         cursor.fail(
             f"{token.text} does not begin a statement",
-            expected="SELECT, WITH, CREATE, ALTER, PAUSE, RESUME, INVOKE, EXPLAIN, SHOW or DROP",
-            known=_BEGINNINGS,
+            expected="SELECT, WITH, CREATE, ALTER, PAUSE, RESUME, INVOKE, EXPLAIN, DESCRIBE, SHOW, "
+            "SET or DROP",
+            known=[word for word in _BEGINNINGS if word not in ("SET", "DESC")],
         )
     return Select(read_query(cursor, hyphenated), place)
 

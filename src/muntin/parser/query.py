@@ -18,6 +18,7 @@ from muntin.parser.dialect import offset_of, parse_tree
 from muntin.parser.engine_statements import AsOf
 from muntin.parser.errors import SqlError, place_at
 from muntin.parser.expressions import check_length
+from muntin.parser.inline_sources import take_sources
 from muntin.parser.lexer import is_word
 from muntin.parser.preference_clause import split_preference
 from muntin.parser.relations import StreamClauses, find_relations
@@ -49,7 +50,8 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
     tokens, per_window = _without(tokens, "PER", "WINDOW")
     if not tokens:
         raise SqlError("there is no query", cursor.text, start, expected=_EXPECTED)
-    clauses = find_relations(cursor.text, tokens, lambda inner: _subquery(inner, hyphenated))
+    inline = take_sources(cursor.text, tokens)
+    clauses = find_relations(cursor.text, inline.tokens, lambda inner: _subquery(inner, hyphenated))
     tree = parse_tree(cursor.text, clauses.tokens)
     if not isinstance(tree, exp.Query):
         raise SqlError("this is not a query", cursor.text, start, expected=_EXPECTED)
@@ -72,6 +74,7 @@ def read_query(cursor: Cursor, hyphenated: frozenset[str]) -> Query:
         as_of=clauses.as_of[0] if clauses.as_of else None,
         preference=preference,
         preference_place=None if preference is None else place_at(cursor.text, preferred_at),
+        sources=inline.sources,
     )
 
 

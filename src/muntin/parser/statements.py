@@ -45,6 +45,8 @@ Aligning = Literal["join", "zipper", "asof", "lookup", "resample"]
 #: What a catalog stores.
 Kept = Literal["STREAM", "TABLE", "QUERY", "TRIGGER"]
 Format = Literal["text", "svg"]
+#: What SET changes.
+Setting = Literal["ZONE", "FORMAT", "ROWS"]
 
 
 @dataclass(frozen=True)
@@ -214,6 +216,7 @@ class Query:
     ``windowings`` and ``alignments`` have the clauses of these names. ``hyphenated`` are words such
     as ``seg-id`` that were read as subtractions and may be columns: the planner, which knows the
     schema, reads the text again if they are. ``as_of`` is a moment of the past, for an engine.
+    ``sources`` are those that the query itself opens, by the names in their place.
     """
 
     tree: exp.Query
@@ -229,6 +232,7 @@ class Query:
     as_of: AsOf | None = None
     preference: Preference | None = None
     preference_place: Position | None = field(default=None, compare=False)
+    sources: Mapping[str, ConnectorCall] = field(default_factory=dict)
 
     def at(self, part: exp.Expr) -> Position:
         """Return the place of a part of the query, or of the query if the part has none."""
@@ -239,6 +243,7 @@ class Query:
         lines = [written(self.tree)]
         clauses = {**self.windowings, **self.alignments}
         lines += [f"{name} = {clauses[name]}" for name in sorted(clauses, key=_number)]
+        lines += [f"{name} = {call}" for name, call in self.sources.items()]
         lines += [] if self.as_of is None else [str(self.as_of)]
         lines += ["LIMIT PER WINDOW"] * self.per_window
         lines += [] if self.preference is None else [f"WITH {self.preference}"]
@@ -328,7 +333,8 @@ class CreateQuery:
         into = "" if self.into is None else f"\nINTO {self.into}"
         late = "" if self.late is None else f"\nLATE INTO {self.late}"
         begin = " ".join(filter(None, [self.name, str(self.engine)]))
-        return f"CREATE QUERY {begin} AS\n{self.query}{into}{late}"
+        qos = "" if self.engine.qos is None else f"\nWITH QOS ({self.engine.qos})"
+        return f"CREATE QUERY {begin} AS\n{self.query}{qos}{into}{late}"
 
 
 @dataclass(frozen=True)
@@ -370,13 +376,14 @@ class Explain:
 
 @dataclass(frozen=True)
 class Show:
-    """``SHOW STREAMS``, ``TABLES``, ``QUERIES`` or ``TRIGGERS``."""
+    """``SHOW STREAMS``, ``TABLES``, ``QUERIES``, ``TRIGGERS`` or ``FUNCTIONS [part of a name]``."""
 
-    what: Kept
+    what: Kept | Literal["FUNCTION"]
     place: Position = field(compare=False)
+    like: str | None = None
 
     def __str__(self) -> str:
-        return f"SHOW {self.what}"
+        return " ".join(["SHOW", self.what, *([self.like] if self.like else [])])
 
 
 @dataclass(frozen=True)
@@ -390,6 +397,33 @@ class Drop:
 
     def __str__(self) -> str:
         return f"DROP {self.what}{' IF EXISTS' * self.if_exists} {self.name}"
+
+
+@dataclass(frozen=True)
+class Describe:
+    """``DESCRIBE name``, ``DESCRIBE 'f.csv'`` or ``DESCRIBE SELECT ...``.
+
+    The query selects everything of what is described; ``name`` is it if it is one.
+    """
+
+    query: Query
+    name: str | None
+    place: Position = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"DESCRIBE {self.query}"
+
+
+@dataclass(frozen=True)
+class SetOption:
+    """``SET zone = 'Europe/Berlin'``: how a session reads times and shows results."""
+
+    what: Setting
+    value: str | int
+    place: Position = field(compare=False)
+
+    def __str__(self) -> str:
+        return f"SET {self.what} = {self.value!r}"
 
 
 @dataclass(frozen=True)
@@ -415,6 +449,8 @@ Statement = (
     | Explain
     | Show
     | Drop
+    | Describe
+    | SetOption
     | Select
 )
 

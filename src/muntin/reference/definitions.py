@@ -41,7 +41,7 @@ def wids(value: Any, axis: Axis, spec: Edges, until: int | None = None) -> range
     Landmark windows never end, so they are listed up to ``until``.
     """
     first = _first_window_after(value, axis, spec)
-    if _begins(spec) and value < axis.value(spec.origin):
+    if _begins(spec) and value < axis.value(spec.first_tick):
         return range(0)
     if spec.landmark:
         if until is None:

@@ -78,7 +78,7 @@ def _over_values(
     spec: Window | Landmark | Latch, values: Sequence[Any], axis: Axis
 ) -> dict[Any, list[Any]]:
     edges = spec.edges(axis)
-    last = (axis.tick(max(values)) - edges.origin) // edges.slide  # type: ignore[operator]
+    last = edges.last_closed(axis.tick(max(values))) + 1  # type: ignore[arg-type]
     numbers = definitions.windows(values, axis, edges, until=last)
     return {wid: definitions.extent(wid, values, axis, edges) for wid in sorted(numbers)}
 

@@ -97,7 +97,7 @@ class Reference:
             return "nan_on"
         if self.axis.tick(value) is None:
             return "out_of_range"
-        if self.spec.clipped and value < self.axis.value(self.spec.origin):
+        if self.spec.clipped and value < self.axis.value(self.spec.first_tick):
             return "before_origin"
         if closed is None:
             return -_FOREVER

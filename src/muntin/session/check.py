@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from muntin.errors import MuntinError
+from muntin.errors import ArgumentError, MuntinError
 from muntin.parser.engine_statements import CreateSummary, QueryCommand
 from muntin.parser.parse import parse
 from muntin.parser.statements import (
@@ -21,16 +21,18 @@ from muntin.parser.statements import (
     CreateStream,
     CreateTable,
     CreateTrigger,
+    Describe,
     Explain,
     Query,
     Select,
     Statement,
 )
+from muntin.session.connector_calls import at_call
 from muntin.session.outputs import Outputs, plan_with_late_rows
 from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
-from muntin.session.sources import Sources, at_call
+from muntin.session.sources import Sources
 from muntin.session.without_engine import check_no_engine_words, for_an_engine
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.connectors.signature import named
@@ -103,6 +105,8 @@ class Check:
             case Explain(target=CreateQuery(query=query) as created):
                 check_no_engine_words(created, self.text)
                 self.session.answer(query)
+            case Describe(query=query):
+                self.session.translated(query)
             case Select(query=query) | Explain(target=Query() as query):
                 self.session.answer(query)
 
@@ -120,6 +124,8 @@ class Check:
             else:
                 SOURCES[call.name.lower()].signature.bind(call.arguments, call.options)
             if schema is None:
+                if "-" in call.arguments:  # nothing is piped into a check
+                    raise ArgumentError("path", "-", "what is piped in is known when it runs")
                 read = self._sources.open(spark, call, None, False)
                 return open_empty(spark, read.schema, streaming, self.folder)
             return open_empty(spark, schema, streaming, self.folder)

@@ -11,14 +11,15 @@ from muntin.parser.errors import SqlError, closest
 from muntin.parser.statements import ConnectorCall, CreateQuery, CreateTable, CreateTrigger
 from muntin.planner.select import GROUP
 from muntin.planner.translate import Finish, SinglePlan, TranslatedQuery
+from muntin.session.connector_calls import at_call
 from muntin.session.session import SqlSession
-from muntin.session.sources import at_call
 from muntin.session.triggers.trigger import ACTIONS, Ledger, Trigger, action_of
 from muntin.spark.api.plan import Plan
 from muntin.spark.columns import DataFrame
-from muntin.spark.connectors.signature import secrets_of
+from muntin.spark.connectors.signature import BoundCall, secrets_of
 from muntin.spark.connectors.sinks.protocol import Sink
 from muntin.spark.connectors.sinks.registry import SINKS, open_sink, together
+from muntin.spark.connectors.sources.first_file import form_of
 from muntin.spark.connectors.sources.registry import SOURCES
 
 #: Makes the sink of a query that names none, from its name and whether it is a stream.
@@ -95,7 +96,8 @@ class Outputs:
         call = trigger.action
         if call.name.lower() == "insert":
             with at_call(self.text, call):
-                into = insert_sink(self._table(call))
+                table = self._table(call)
+                into = insert_sink(table, self._names(table))
             return self.sink(into, f"trigger/{trigger.name}")
         with at_call(self.text, call):
             action = action_of(call.name, call.arguments, call.options)
@@ -104,6 +106,12 @@ class Outputs:
             ledger.forget(0)
         signature, _ = ACTIONS[call.name.lower()]
         return Trigger(action, ledger, secrets_of(signature, call.arguments, call.options))
+
+    def _names(self, table: CreateTable) -> list[str] | None:
+        """Return the names of the columns that a table declares."""
+        if table.schema is None:
+            return None
+        return self.session.spark.createDataFrame([], table.schema).columns
 
     def _table(self, call: ConnectorCall) -> CreateTable:
         """Return the stored table that ``insert('table')`` names."""
@@ -144,8 +152,16 @@ def plan_with_late_rows(answer: TranslatedQuery, late: ConnectorCall) -> SingleP
     raise SqlError(problem, answer.query.text, late.place, expected=expected)
 
 
-def insert_sink(table: CreateTable) -> ConnectorCall:
-    """Return the sink for ``insert('table')``: it writes where the source of a table reads."""
+def _given_header(bound: BoundCall) -> dict[str, str]:
+    given = bound.values["header"]
+    return {} if given is None else {"header": "true" if given is True else "false"}
+
+
+def insert_sink(table: CreateTable, names: Sequence[str] | None = None) -> ConnectorCall:
+    """Return the sink for ``insert('table')``: it writes where the source of a table reads.
+
+    ``names`` are the columns of the table if they are declared.
+    """
     source = table.source
     kind = source.name.lower()
     if kind not in _FILES:
@@ -155,8 +171,13 @@ def insert_sink(table: CreateTable) -> ConnectorCall:
     known = SINKS[kind].signature.passed
     options = {name: value for name, value in bound.passed.items() if name in known}
     if kind == "csv":
-        # By default a source reads no header, while a sink writes one.
-        options["header"] = bound.truth("header")
+        given = {**bound.spark_options(), **_given_header(bound)}
+        found = form_of(bound.text("path"), given, names, None)
+        # Rows beside files are written as these are; the first ones with what names the columns.
+        first = {"header": "true" if names is None else "false"}
+        form = {**(first if found is None else found.options), **given}
+        options |= {name: value for name, value in form.items() if name in known}
+        options["header"] = form["header"] == "true"
     return replace(source, arguments=(bound.text("path"),), options=options)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,10 +21,12 @@ from muntin.parser.statements import (
     Drop,
     Query,
     Select,
+    SetOption,
     Statement,
 )
 from muntin.session.batch_progress import BatchWatch
 from muntin.session.catalog import unnamed
+from muntin.session.kept_plans import check_same
 from muntin.session.outputs import (
     INTO,
     AllSinks,
@@ -36,6 +39,7 @@ from muntin.session.outputs import (
 from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.session import SqlSession
 from muntin.session.sources import Sources
+from muntin.session.zone import checked_zone
 from muntin.spark.api.plan import Plan
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.connectors.sinks.protocol import Sink
@@ -44,7 +48,7 @@ from muntin.spark.queries.progress import Watch, counted
 from muntin.spark.queries.stop import StreamingQuery
 
 #: The folders of runs: of queries, and of the queries that write malformed rows.
-_QUERIES, _MALFORMED = "queries", "letters"
+_QUERIES, _MALFORMED, _PLANS = "queries", "letters", "plans"
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class Pipeline:
             queries of this one have read them.
         end: Whether streams end with their pipes; else another pipe can go on.
         safe: What texts may do, if they are not trusted.
+        setting: Changes how results are shown, as SET FORMAT and SET ROWS ask; returns a line.
     """
 
     spark: SparkSession
@@ -106,6 +111,7 @@ class Pipeline:
     whole: bool = False
     end: bool = True
     safe: SafeMode | None = None
+    setting: Callable[[SetOption], str] | None = None
     running: list[RunningQuery] = field(default_factory=list)
     malformed_queries: dict[str, StreamingQuery | None] = field(default_factory=dict)
     _selects: int = 0
@@ -113,6 +119,7 @@ class Pipeline:
     def __post_init__(self) -> None:
         self.batch = BatchWatch(self.spark)
         self.session = SqlSession(self.spark, streaming=self.streaming, safe=self.safe)
+        self.session.setting = self._set
         self.sources = Sources.serving(self.session, folder=self.folder)
 
     def run(self, text: str, parsed: Sequence[Statement] | None = None) -> int:
@@ -132,14 +139,39 @@ class Pipeline:
         ran = 0
         for statements in _between_drops(parsed):
             self.declare(statements, text)
-            steps = [self._step(statement, text) for statement in statements]
-            for step in steps:
+            steps = []
+            for statement in statements:
+                with self._undoing(statement):
+                    steps.append(self._step(statement, text))
+            for statement, step in zip(statements, steps, strict=True):
                 if step is not None:
-                    step.do()
-            ran += sum(step is not None and step.counts for step in steps)
+                    with self._undoing(statement):
+                        step.do()
+                    ran += step.counts
         if self.dead_letter is not None:
             self._write_malformed(self.dead_letter)
         return ran
+
+    @contextmanager
+    def _undoing(self, statement: Statement) -> Iterator[None]:
+        """Leave nothing of a query or a trigger that could not be made."""
+        try:
+            yield
+        except Exception:
+            catalog = self.session.catalog
+            if isinstance(statement, CreateQuery):
+                self.stop(statement.name)
+                catalog.drop("QUERY", statement.name)
+                self._forget_run(statement.name)
+            elif isinstance(statement, CreateTrigger):
+                catalog.drop("TRIGGER", statement.name)
+            raise
+
+    def _forget_run(self, name: str) -> None:
+        """Remove the checkpoint of a query that began in this session."""
+        if not self.whole:  # a file of muntin run goes on with its checkpoint
+            self._run_file(_QUERIES, name).unlink(missing_ok=True)
+            shutil.rmtree(self._checkpoint(name), ignore_errors=True)
 
     def declare(self, statements: Sequence[Statement], text: str) -> None:
         """Add everything that a text creates to the catalog; nothing is opened yet."""
@@ -169,8 +201,23 @@ class Pipeline:
                 return _Step(partial(self._start, prepared))
             case Drop():
                 return _Step(partial(self._drop, statement, text))
+            case SetOption():
+                return _Step(lambda: self._apply(statement, text), counts=False)
             case _:
                 return _Step(partial(self.answer, self.session.run(statement, text)))
+
+    def _apply(self, statement: SetOption, text: str) -> None:
+        self.session.run(statement, text)
+
+    def _set(self, option: SetOption) -> str:
+        """Change what SET names."""
+        if option.what == "ZONE":
+            zone = checked_zone(str(option.value))
+            self.spark.conf.set("spark.sql.session.timeZone", zone)
+            return f"times are in the zone {zone}"
+        if self.setting is None:
+            return f"{option.what.lower()} is for results that are shown here"
+        return self.setting(option)
 
     @property
     def pauses(self) -> bool:
@@ -240,6 +287,10 @@ class Pipeline:
     def _start(self, prepared: _PreparedQuery) -> None:
         if not self.streaming:
             self.batch.count_sources(self.sources.opened, self.session.catalog)
+        if self.streaming and any(plan.is_streaming for plan in prepared.plans):
+            place = self._run_file(_PLANS, f"{prepared.name}.json")
+            checkpoint = self._checkpoint(prepared.name)
+            check_same(place, checkpoint, prepared.name, prepared.plans)
         query = run(
             prepared.rows,
             [prepared.output],
@@ -306,10 +357,10 @@ class Pipeline:
 
 
 def _between_drops(statements: Sequence[Statement]) -> Iterator[Sequence[Statement]]:
-    """Yield statements that are translated together; a DROP is alone."""
+    """Yield statements that are translated together; a DROP and a SET are alone."""
     group: list[Statement] = []
     for statement in statements:
-        if isinstance(statement, Drop):
+        if isinstance(statement, Drop | SetOption):
             yield from ([group] if group else [])
             yield [statement]
             group = []

@@ -17,12 +17,14 @@ from muntin.parser.statements import (
     CreateStream,
     CreateTable,
     CreateTrigger,
+    Describe,
     Drop,
     Explain,
     Format,
     Kept,
     Query,
     Select,
+    SetOption,
     Show,
     Statement,
 )
@@ -31,6 +33,8 @@ from muntin.planner.explain import explained
 from muntin.planner.relations import Scope, Table
 from muntin.planner.translate import TranslatedQuery, tables_of, translate
 from muntin.session.catalog import Catalog, Declared, kind_of, refusal, unnamed
+from muntin.session.connector_calls import at_call, calls_of, check_call
+from muntin.session.describe import described, functions
 from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.triggers.trigger import ACTIONS
 from muntin.session.without_engine import (
@@ -65,6 +69,8 @@ class SqlSession:
         control: Returns the control rows of streams that are followed.
         functions: Aggregates and framing functions of the user's own, by name.
         safe: What texts may do, if they are not trusted.
+        found: Returns what was found of how the files of a source are written.
+        setting: Changes what SET names, and returns a line about it.
     """
 
     spark: SparkSession
@@ -74,6 +80,8 @@ class SqlSession:
     control: Controller | None = None
     functions: Mapping[str, object] = field(default_factory=dict)
     safe: SafeMode | None = None
+    found: Callable[[ConnectorCall], Mapping[str, str]] | None = None
+    setting: Callable[[SetOption], str] | None = None
     catalog: Catalog = field(default_factory=Catalog)
     _opened: dict[str, Table] = field(default_factory=dict)
     _plans: dict[str, tuple[Plan, ...]] = field(default_factory=dict)
@@ -96,14 +104,42 @@ class SqlSession:
             case Explain(target=target, format=format_):
                 query = self._query(target, text, statement)
                 return self._lines("plan", [explained(self.translated(query), format_)])
-            case Show(what=kind):
-                return self._shown(self.catalog.kept(kind))
             case Drop():
                 return self._dropped(statement, text)
+            case Describe():
+                return self._described(statement)
+            case Show(what=kind):
+                if kind == "FUNCTION":
+                    return functions(self.spark, statement, self.safe, self.functions)
+                return self._shown(self.catalog.kept(kind))
+            case SetOption():
+                return self._lines("done", [self._set(statement, text)])
             case CreateStream() | CreateTable() | CreateQuery() | CreateTrigger():
                 return self._lines("done", [self.declare(statement, text)])
             case AlterQuery() | QueryCommand() | CreateInputs() | CreateSummary():
                 raise for_an_engine(statement, text)
+
+    def _described(self, statement: Describe) -> DataFrame:
+        """Return the columns of what is described, and how its files are written."""
+        answer = self.translated(statement.query)
+        name = statement.name
+        declared = None if name is None else self.catalog.find(name)
+        calls = list(statement.query.sources.values())
+        calls += [declared.source] if isinstance(declared, CreateStream | CreateTable) else []
+        found = [] if self.found is None else [self.found(call) for call in calls]
+        options = {option: value for part in found for option, value in part.items()}
+        return described(self.spark, answer.df, declared, options)
+
+    def _set(self, statement: SetOption, text: str) -> str:
+        if self.setting is None:
+            problem = "SET is for a session of muntin sql, and for a file of muntin run"
+            expected = "spark.conf.set('spark.sql.session.timeZone', ...) in Python"
+            raise SqlError(problem, text, statement.place, expected=expected)
+        try:
+            return self.setting(statement)
+        except ArgumentError as error:
+            problem = f"{error.argument} {statement.value}: {error.reason()}"
+            raise SqlError(problem, text, statement.place) from error
 
     def declare(self, declared: Declared, text: str) -> str:
         """Add what a statement creates to the catalog; return a line that reports it."""
@@ -112,6 +148,9 @@ class SqlSession:
         problem = refusal(kind, name)
         if problem is not None:
             raise SqlError(problem, text, declared.place)
+        for called, call in calls_of(declared):
+            with at_call(text, call):
+                check_call(called, call)
         if isinstance(declared, CreateTrigger):
             query = declared.query_name
             if not isinstance(self.catalog.find(query), CreateQuery):
@@ -155,7 +194,18 @@ class SqlSession:
             declared = self.catalog.find(name)
             if declared is not None:
                 scope = scope.having(name, self.opened(declared))
+        for name, call in query.sources.items():
+            scope = scope.having(name, self._source(call))
         return scope
+
+    def _source(self, call: ConnectorCall) -> Table:
+        """Return the rows of a source that a query itself names; it is read as it is now."""
+        key = f"'{call}"  # no name of a statement begins with a quote
+        if key not in self._opened:
+            if self.open_source is None:
+                raise MuntinError(f"nobody here opens {call.name}(...)")
+            self._opened[key] = self.open_source(self.spark, call, None, False)
+        return self._opened[key]
 
     def opened(self, declared: CreateStream | CreateTable | CreateQuery) -> Table:
         """Return the stream, table or query that a statement created; sources open once."""

@@ -6,16 +6,18 @@ reported to the stream.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import itertools
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from muntin.errors import ArgumentError
-from muntin.parser.errors import SqlError
+from muntin.parser.inline_sources import alias_of
 from muntin.parser.statements import ConnectorCall, CreateStream
 from muntin.session.catalog import Catalog
+from muntin.session.connector_calls import at_call
 from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
 from muntin.spark.api.control import control, end
@@ -47,13 +49,21 @@ class Sources:
     text: str = ""
     opened: dict[str, OpenedSource] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
+    #: The names of sources that a query itself names, by how they are called.
+    _inline: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def serving(cls, session: SqlSession, text: str = "", folder: Path | None = None) -> Sources:
         """Return the sources that a session opens from now on; the default folder is temporary."""
         sources = cls(session.spark, session.catalog, folder, text)
         session.open_source, session.control = sources.open, sources.control
+        session.found = sources.found
         return sources
+
+    def found(self, call: ConnectorCall) -> Mapping[str, str]:
+        """Return the options of a source that were found in its first file."""
+        opened = self.opened.get(self._name(call))
+        return {} if opened is None else opened.found
 
     def open(
         self, spark: SparkSession, call: ConnectorCall, schema: str | None, streaming: bool
@@ -79,7 +89,13 @@ class Sources:
     ) -> OpenedSource:
         if named("source", call.name, [*SOURCES, "simulate"]) != "simulate":
             arguments = call.name, call.arguments, call.options, schema
-            return open_source(self.spark, *arguments, streaming=streaming, folder=folder)
+            return open_source(
+                self.spark,
+                *arguments,
+                streaming=streaming,
+                folder=folder,
+                kept=self._kept(self._name(call)) if streaming else None,
+            )
         simulated = simulation(call.arguments, call.options)
         assert folder is not None  # simulated rows are kept
         over = simulated.write(folder, live=streaming)
@@ -91,6 +107,11 @@ class Sources:
             self.spark, "parquet", [str(folder)], one_by_one, columns, streaming=streaming
         )
         return OpenedSource(read.df, over=over, files=read.files)
+
+    def peek(self, spark: SparkSession, call: ConnectorCall) -> Sequence[str]:
+        """Return the columns of files, without keeping them open."""
+        arguments = call.name, call.arguments, call.options, None
+        return open_source(spark, *arguments, streaming=False).df.columns
 
     def control(self, declared: CreateStream) -> DataFrame:
         """Return the control rows of a stream, which report that it is over."""
@@ -143,17 +164,19 @@ class Sources:
     def _control(self, name: str) -> Path:
         return self._place / "control" / name
 
+    def _kept(self, name: str) -> Path | None:
+        """Return the file that keeps how the files of a stream are written, for the next run."""
+        return None if self.folder is None else self.folder / "forms" / f"{name}.json"
+
     def _name(self, call: ConnectorCall) -> str:
         for declared in self.catalog.relations.values():
             if getattr(declared, "source", None) is call:
                 return declared.name
-        return call.name
-
-
-@contextmanager
-def at_call(text: str, call: ConnectorCall) -> Iterator[None]:
-    """Raise errors about the arguments of a call with its place in the text."""
-    try:
-        yield
-    except ArgumentError as error:
-        raise SqlError(str(error), text, call.place) from error
+        shown = str(call)
+        if shown not in self._inline:
+            taken = {*self._inline.values(), *self.catalog.relations}
+            plain = re.sub(r"\W", "_", alias_of(call))
+            numbered = (f"{plain}_{number}" for number in itertools.count(2))
+            names = itertools.chain([plain], numbered)
+            self._inline[shown] = next(name for name in names if name.casefold() not in taken)
+        return self._inline[shown]

@@ -37,6 +37,7 @@ _SAYS: Mapping[str, str] = MappingProxyType(
         "INVOKE": "that an engine answers a query now",
         "SUMMARY": "what an engine counts of a stream, for queries that prefer some rows",
         "PREFERENCE": "which rows an engine looks at first when it cannot look at all",
+        "QOS": "what answers are worth to an engine that has too much to do",
         "AS OF": "which moment in the history of an engine is asked about",
     }
 )

@@ -22,6 +22,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from muntin.errors import ArgumentError, UnsupportedTypeError
 from muntin.specs.lengths import Duration, Length, Number
 
+#: A point as users give it: a number, a time, or a text such as ``"2026-01-01 08:00:00"``.
+PointLike = str | int | float | Decimal | date
 #: Ticks beyond this are refused: the sum of a tick and a range must fit 64 bits.
 TICK_LIMIT = 2**62
 #: The same for dates, which are 32-bit days.
@@ -126,7 +128,7 @@ class Axis:
         all year.
         """
         if self.domain is Domain.TIMESTAMP and length % _DAY == 0:
-            midnight = _EPOCH.replace(tzinfo=self._zone)
+            midnight = _EPOCH.replace(tzinfo=self.time_zone)
             return (midnight - _EPOCH_UTC) // timedelta(microseconds=1)
         return 0
 
@@ -185,7 +187,7 @@ class Axis:
 
     def _instant(self, moment: datetime) -> int:
         if self.domain is Domain.TIMESTAMP:
-            aware = moment if moment.tzinfo else moment.replace(tzinfo=self._zone)
+            aware = moment if moment.tzinfo else moment.replace(tzinfo=self.time_zone)
             return (aware - _EPOCH_UTC) // timedelta(microseconds=1)
         if moment.tzinfo is not None or not self.domain.temporal:
             raise ValueError(moment)
@@ -198,7 +200,7 @@ class Axis:
         return days
 
     @property
-    def _zone(self) -> tzinfo:
+    def time_zone(self) -> tzinfo:
         """The time zone, given as a region or as an offset; Spark takes both."""
         offset = _OFFSET.fullmatch(self.zone)
         try:
@@ -217,7 +219,7 @@ class Axis:
     @property
     def fixed_offset(self) -> int | None:
         """The zone's distance ahead of UTC in microseconds; None if its clocks may change."""
-        offset = None if isinstance(self._zone, ZoneInfo) else self._zone.utcoffset(None)
+        offset = None if isinstance(self.time_zone, ZoneInfo) else self.time_zone.utcoffset(None)
         return None if offset is None else offset // timedelta(microseconds=1)
 
     def value(self, tick: int) -> datetime | date | int | Decimal | float:

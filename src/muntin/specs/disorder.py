@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 
 from muntin.errors import ArgumentError
 from muntin.specs.idle import Clock, Follow, Idle, Wait, idle_rule
-from muntin.specs.lengths import Length, Number, parse_length
+from muntin.specs.lengths import Length, LengthLike, Number, parse_length
 
 Late = Literal["generous", "consistent"]
 #: The largest ``slack(rows=)``: every shard keeps this many values.
@@ -237,7 +237,7 @@ class PerPartition(_Within):
         return f"{self._order()} within each partition, quiet ones {self.idle}"
 
 
-def ordered(*, ahead: object = None, late: Late = "generous") -> Disorder:
+def ordered(*, ahead: LengthLike | None = None, late: Late = "generous") -> Disorder:
     """Declare that the stream comes in order of ``on``, across micro-batches.
 
     A row below the largest value of an earlier micro-batch is late; inside one micro-batch the
@@ -250,10 +250,10 @@ def ordered(*, ahead: object = None, late: Late = "generous") -> Disorder:
 
 
 def slack(
-    length: object = None,
+    length: LengthLike | None = None,
     *,
     rows: int | None = None,
-    ahead: object = None,
+    ahead: LengthLike | None = None,
     late: Late = "generous",
 ) -> Disorder:
     """Declare that rows come at most ``length``, or ``rows`` rows, after the others.
@@ -286,7 +286,11 @@ def slack(
 
 
 def punctuated(
-    where: object = OUTSIDE, *, key: bool = False, ahead: object = None, late: Late = "generous"
+    where: object = OUTSIDE,
+    *,
+    key: bool = False,
+    ahead: LengthLike | None = None,
+    late: Late = "generous",
 ) -> Disorder:
     """Declare that rows for which a condition holds are punctuation and not data.
 
@@ -305,10 +309,10 @@ def punctuated(
 
 
 def per_key(
-    slack: object = None,
+    slack: LengthLike | None = None,
     *,
     idle: Idle = Wait(),  # noqa: B008  (frozen)
-    ahead: object = None,
+    ahead: LengthLike | None = None,
     late: Late = "generous",
 ) -> Disorder:
     """Declare that every key is in order, give or take ``slack``, whatever the others do.
@@ -325,11 +329,11 @@ def per_key(
 
 def each(
     columns: str | Sequence[str],
-    slack: object = None,
+    slack: LengthLike | None = None,
     *,
     idle: Idle = Wait(),  # noqa: B008  (frozen)
     expect: Sequence[object] = (),
-    ahead: object = None,
+    ahead: LengthLike | None = None,
     late: Late = "generous",
 ) -> Disorder:
     """Declare that rows are in order within each value of some columns, such as a sensor.
@@ -350,11 +354,11 @@ def each(
 
 
 def per_partition(
-    slack: object = None,
+    slack: LengthLike | None = None,
     *,
     column: str | Sequence[str] | None = None,
     idle: Idle = Wait(),  # noqa: B008  (frozen)
-    ahead: object = None,
+    ahead: LengthLike | None = None,
     late: Late = "generous",
 ) -> Disorder:
     """Declare that each partition of the source is in order: :func:`each` for Kafka.

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.errors import ArgumentError
-from muntin.specs.lengths import Duration, parse_length
+from muntin.specs.lengths import Duration, LengthLike, parse_length
 
 
 @dataclass(frozen=True)
 class Heartbeat:
     """How often a clock makes a row, and how far behind the clock its punctuation is."""
 
-    every: object = "5 seconds"
-    behind: object = "30 seconds"
+    every: LengthLike = "5 seconds"
+    behind: LengthLike = "30 seconds"
 
     def __post_init__(self) -> None:
         length = parse_length("every", self.every)

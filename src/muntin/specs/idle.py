@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.errors import ArgumentError
-from muntin.specs.lengths import Duration, Length, parse_length
+from muntin.specs.lengths import Duration, Length, LengthLike, parse_length
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def wait() -> Wait:
     return Wait()
 
 
-def follow(length: object) -> Follow:
+def follow(length: LengthLike) -> Follow:
     """Follow the furthest key: no key stays more than ``length`` (in units of ``on``) behind it.
 
     >>> print(follow("5 minutes"))
@@ -64,7 +64,7 @@ def follow(length: object) -> Follow:
     return Follow(parsed)
 
 
-def clock(length: object) -> Clock:
+def clock(length: LengthLike) -> Clock:
     """Let a key that is silent for ``length`` by the clock follow the furthest key.
 
     The clock comes as rows (``mt.heartbeat``), so that a stream can be replayed.

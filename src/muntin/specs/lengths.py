@@ -97,6 +97,8 @@ class Number:
 
 
 Length = Duration | Number
+#: A length as users give it: ``"5 minutes"``, a timedelta, or a number such as 10 or ``"0.5"``.
+LengthLike = str | int | float | Decimal | timedelta | Duration | Number
 
 
 def parse_length(argument: str, given: object) -> Length:

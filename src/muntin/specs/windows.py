@@ -6,6 +6,7 @@ the axis of a column and returns the integers that every driver computes with.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -13,9 +14,12 @@ from typing import Literal
 
 from muntin.errors import ArgumentError
 from muntin.specs.axis import Axis, Domain, decimals_needed
+from muntin.specs.calendar import CalendarEdges, CalendarLength, calendar_length
+from muntin.specs.edges import Edges as Edges
 from muntin.specs.lengths import Length, parse_length, positive_length
 
 Unfinished = Literal["keep", "drop", "flag"]
+_CALENDAR_UNITS = re.compile(r"\s*(\d{1,4})\s+(month|year)s?\s*", re.IGNORECASE)
 
 
 class Context(Enum):
@@ -38,90 +42,6 @@ class Context(Enum):
 
 
 @dataclass(frozen=True)
-class Edges:
-    """The edges of a window specification in ticks, and the panes between them.
-
-    Window ``w`` is ``[start(w), end(w))``. Pane edges are the windows' own edges, so a slide has
-    one pane if SLIDE divides RANGE and two otherwise, and every row of a pane belongs to the same
-    windows [Panes 3.1]. docs/decisions/0002 explains why panes are not cut by the gcd.
-
-    A ``latch`` is a landmark window without a beginning: it holds all rows up to its end, and is
-    reported if its last slide has a row.
-    """
-
-    range: int
-    slide: int
-    origin: int
-    clipped: bool
-    landmark: bool = False
-    latch: bool = False
-
-    @property
-    def panes_per_slide(self) -> int:
-        return 1 if self.landmark or self.range % self.slide == 0 else 2
-
-    @property
-    def whole_slides(self) -> int:
-        """The number of whole slides that fit in the range."""
-        return self.range // self.slide
-
-    @property
-    def panes_per_window(self) -> int:
-        """The number of panes of a window; for a landmark window, those it gains per slide."""
-        if self.landmark:
-            return 1
-        return self.end_pane(0) - self.start_pane(0)
-
-    @property
-    def start_offset(self) -> int:
-        """The place in a slide where windows start; 0 if they start where others end."""
-        return 0 if self.landmark else -self.range % self.slide
-
-    def end(self, wid: int) -> int:
-        return self.origin + (wid + 1) * self.slide
-
-    def start(self, wid: int) -> int:
-        if self.landmark and not self.latch:
-            return self.origin
-        start = self.end(wid) - self.range
-        return max(start, self.origin) if self.clipped else start
-
-    def pane(self, tick: int) -> int:
-        slide, offset = divmod(tick - self.origin, self.slide)
-        if self.panes_per_slide == 1:
-            return slide
-        return 2 * slide + (offset >= self.start_offset)
-
-    def end_pane(self, wid: int) -> int:
-        """Return the first pane after a window."""
-        return (wid + 1) * self.panes_per_slide
-
-    def start_pane(self, wid: int) -> int:
-        """Return the first pane of a window."""
-        if self.landmark:
-            return 0
-        if self.panes_per_slide == 1:
-            return wid + 1 - self.whole_slides
-        return 2 * (wid - self.whole_slides) + 1
-
-    def first_wid(self, pane: int) -> int:
-        """Return the first window that holds a pane."""
-        return pane // self.panes_per_slide
-
-    def last_wid(self, pane: int) -> int | None:
-        """Return the last window with a pane: below the first if there is none, None if endless."""
-        if self.landmark:
-            return None
-        if self.panes_per_slide == 1:
-            return pane + self.whole_slides - 1
-        return self.whole_slides + (pane - 1) // 2
-
-    def last_closed(self, punctuation: int) -> int:
-        """Return the last window that a punctuation closes: its end is at most the punctuation."""
-        return (punctuation - self.origin) // self.slide - 1
-
-
-@dataclass(frozen=True)
 class Window:
     """RANGE, SLIDE and WATTR [Window-ids 3.2]: ``[end - range, end)`` every ``slide``.
 
@@ -136,16 +56,23 @@ class Window:
     muntin.errors.ArgumentError: range=0 cannot be used: it must be longer than zero, ...
     """
 
-    range: Length
-    slide: Length
+    range: Length | CalendarLength
+    slide: Length | CalendarLength
     on: str
     origin: object = None
 
     def __init__(self, range: object, slide: object, on: str, origin: object = None) -> None:
-        object.__setattr__(self, "range", positive_length("range", range))
-        object.__setattr__(self, "slide", positive_length("slide", slide))
+        object.__setattr__(self, "range", _window_length("range", range))
+        object.__setattr__(self, "slide", _window_length("slide", slide))
         object.__setattr__(self, "on", column_name("on", on))
         object.__setattr__(self, "origin", origin)
+        if _unit_of(self.range) != _unit_of(self.slide):
+            raise ArgumentError(
+                "slide",
+                slide,
+                f"range={range!r} and slide must both count the same calendar unit, such as "
+                "range='3 calendar months', slide='1 calendar month'",
+            )
         if type(self.range) is not type(self.slide):
             raise ArgumentError(
                 "slide", slide, f"range={range!r} and slide must both be durations or both numbers"
@@ -154,7 +81,7 @@ class Window:
     @classmethod
     def tumbling(cls, length: object, on: str, origin: object = None) -> Window:
         """Return windows with RANGE equal to SLIDE, so that every row lies in exactly one."""
-        positive_length("length", length)
+        _window_length("length", length)
         return cls(length, length, on, origin)
 
     @property
@@ -164,10 +91,21 @@ class Window:
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
         """Return the axis for a column of this domain, fine enough for every length in play."""
-        digits = digits_for(domain, scale, self.range, self.slide, origin_length(self.origin), also)
+        lengths = [
+            length for length in (self.range, self.slide) if not isinstance(length, CalendarLength)
+        ]
+        digits = digits_for(domain, scale, *lengths, origin_length(self.origin), also)
         return Axis(domain, digits, zone)
 
+    @property
+    def by_calendar(self) -> bool:
+        """True if the windows are made of calendar days, weeks or months."""
+        return isinstance(self.slide, CalendarLength)
+
     def edges(self, axis: Axis) -> Edges:
+        if isinstance(self.range, CalendarLength):
+            return self._calendar_edges(axis)
+        assert not isinstance(self.slide, CalendarLength)  # the constructor has compared them
         slide = axis.length("slide", self.slide)
         has_origin = self.origin is not None
         return Edges(
@@ -176,6 +114,29 @@ class Window:
             origin=axis.point("origin", self.origin) if has_origin else axis.default_origin(slide),
             clipped=has_origin,
         )
+
+    def _calendar_edges(self, axis: Axis) -> Edges:
+        assert isinstance(self.range, CalendarLength)
+        assert isinstance(self.slide, CalendarLength)
+        if not axis.domain.temporal:
+            expected = f"calendar units need a date or a timestamp, and {self.on} is {axis.domain}"
+            raise ArgumentError("range", str(self.range), expected)
+        edges = CalendarEdges(
+            range=self.range.count,
+            slide=self.slide.count,
+            origin=0,
+            clipped=self.origin is not None,
+            unit=self.slide.unit,
+            axis=axis,
+        )
+        if self.origin is None:
+            return edges
+        tick = axis.point("origin", self.origin)
+        number = edges.unit_number(tick)
+        if edges.unit_start(number) != tick:
+            expected = f"it must be where a calendar {self.slide.unit} begins in {axis.zone}"
+            raise ArgumentError("origin", self.origin, expected)
+        return replace(edges, origin=number)
 
     def __str__(self) -> str:
         origin = "" if self.origin is None else f" ORIGIN {self.origin}"
@@ -255,6 +216,20 @@ class Latch:
 
 
 WindowSpec = Window | Landmark | Latch
+
+
+def _window_length(argument: str, given: object) -> Length | CalendarLength:
+    """Return how long a window is, or how far apart windows are."""
+    named = _CALENDAR_UNITS.fullmatch(given) if isinstance(given, str) else None
+    if named is not None:
+        count = 12 * int(named[1]) if named[2].lower() == "year" else int(named[1])
+        expected = f"it has no fixed length; say '{CalendarLength(count, 'month')}', or use days"
+        raise ArgumentError(argument, given, expected)
+    return calendar_length(argument, given) or positive_length(argument, given)
+
+
+def _unit_of(length: Length | CalendarLength) -> str | None:
+    return length.unit if isinstance(length, CalendarLength) else None
 
 
 def column_name(argument: str, given: object) -> str:

@@ -29,6 +29,8 @@ from muntin.spark.columns import to_arrow
 from muntin.spark.connectors.temporary_folder import temporary_folder
 from muntin.spark.queries.write import progress, write
 from muntin.specs.disorder import Disorder
+from muntin.specs.frames.schemes import Schedule
+from muntin.specs.lengths import LengthLike
 
 #: The punctuation that ends a stream.
 END = "end"
@@ -78,7 +80,7 @@ class Replay:
         disorder: Disorder | None = None,
         shards: int | None = SHARDS,
         functions: Mapping[str, OwnAggregate] | None = None,
-        schedule: object = None,
+        schedule: LengthLike | Schedule | None = None,
     ) -> Stream:
         """Return ``mt.stream`` over this replay; ``shards=None`` is as many as usual."""
         return stream(

@@ -129,7 +129,7 @@ OTHERS = {
         "EXPORT TABLE t TO '/tmp/x'",
         "ANALYZE TABLE t COMPUTE STATISTICS",
         "DESCRIBE EXTENDED t",
-        "SHOW FUNCTIONS",
+        "DESCRIBE FUNCTION abs",
         "SHOW CREATE TABLE t",
         "USE other",
         "TRUNCATE TABLE t",

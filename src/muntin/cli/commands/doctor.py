@@ -96,14 +96,17 @@ def java() -> Iterator[Finding]:
 
 def spark() -> Iterator[Finding]:
     """Check the PySpark that is installed."""
-    remedy = "pip install 'pyspark>=4.3,<4.4'"
+    from muntin.spark.spark_versions import REQUIREMENT, TESTED, lacks, series
+
+    remedy = f"pip install '{REQUIREMENT}'"
     installed = _version("pyspark")
     if installed is None:
         yield Finding("Spark", Verdict.PROBLEM, "PySpark is not installed", remedy)
-    elif not installed.startswith("4.3"):
-        yield Finding("Spark", Verdict.PROBLEM, f"{installed}; Muntin is built on 4.3", remedy)
+    elif series(installed) not in TESTED:
+        says = f"{installed}; Muntin is tested with {', '.join(TESTED)}"
+        yield Finding("Spark", Verdict.PROBLEM, says, remedy)
     else:
-        yield Finding("Spark", Verdict.OK, installed)
+        yield Finding("Spark", Verdict.OK, "; ".join([installed, *lacks(installed)]))
 
 
 def driver() -> Iterator[Finding]:

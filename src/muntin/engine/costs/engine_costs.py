@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -23,6 +24,8 @@ from muntin.engine.costs.tap_handle import (
 from muntin.engine.costs.would_add import Addition, addition
 from muntin.engine.engine_stream import EngineStream
 from muntin.engine.filling.stream_panes import StreamPanes
+from muntin.engine.overload.draw_graphs import drawn_graphs
+from muntin.engine.overload.qos_of_query import qos_of
 from muntin.engine.planning.early_queries import emission_of
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import TAP, QueryRecord
@@ -218,6 +221,7 @@ class EngineCosts:
                 f"  answers: {about_answers(record)}",
                 *([f"  reported: {emission_of(record)}"] if record.emit == "early" else []),
                 f"  cost: {in_words(stream.cost(record))}",
+                *(f"  {line}" for line in _drawn(stream, record)),
             ]
         )
 
@@ -241,6 +245,11 @@ class EngineCosts:
         return demand_of(stream, rule, wanting, own.network.carried, kept=kept)
 
     # Memory
+
+    @property
+    def memory(self) -> int | None:
+        """How many bytes of state the queries may come to keep; None if that is not limited."""
+        return self._memory
 
     def estimated_bytes(self, stream: str | None = None) -> int:
         """Return the bytes that the live queries may come to keep, as the budget counts them.
@@ -279,6 +288,13 @@ class EngineCosts:
 
     def _estimate(self, stream: EngineStream) -> int:
         return total_bytes(stream.planned_network(), stream.sizes)
+
+
+def _drawn(stream: EngineStream, record: QueryRecord) -> Iterator[str]:
+    """Yield the graphs of a query, with where they are now."""
+    qos = qos_of(record)
+    if qos is not None:
+        yield from drawn_graphs(qos, stream.load.delay(record.number))
 
 
 def _by_view(planned: PlannedQuery) -> str:

@@ -27,6 +27,8 @@ class QueryCost:
         selectivity: ``used`` for each of ``rows``; None before any row.
         late: Rows that were dropped because they came too late.
         refused: All rows that were dropped, the late ones too.
+        shed: Rows that were not used because of a budget.
+        waiting: Rows that wait until there is room in the budget.
         between: Used rows that lie between windows, and so in none.
         answers: The rows of its answers.
         answer_bytes: Their bytes.
@@ -44,6 +46,8 @@ class QueryCost:
     selectivity: float | None
     late: int
     refused: int
+    shed: int
+    waiting: int
     between: int
     answers: int
     answer_bytes: int
@@ -92,6 +96,8 @@ def cost_of(
         selectivity=counts.used / rows if rows else None,
         late=counts.late,
         refused=counts.refused,
+        shed=counts.shed,
+        waiting=counts.waiting,
         between=counts.between,
         answers=counts.answers,
         answer_bytes=costs.answer_bytes(record.number),

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from muntin.kernels.arrays import EVER, NEVER, Ints
+from muntin.kernels.calendar_units import on_line, ticks_at
 from muntin.kernels.grouping import KeyedTables, find_keys
 from muntin.kernels.ticks import from_order, order_of_ticks, to_ticks
 from muntin.operators.common.admission import Admission, is_late
@@ -174,11 +175,11 @@ class OperatorSegments:
         edges = self.edges
         if edges.landmark:
             return order_of_ticks(np.full(len(ticks), edges.origin), self.axis)
-        following = (ticks - edges.origin) // edges.slide
+        following = (on_line(edges, ticks) - edges.origin) // edges.slide
         start = edges.origin + (following + 1) * edges.slide - edges.range
         if edges.clipped:
             start = np.maximum(start, edges.origin)
-        return order_of_ticks(start, self.axis)
+        return order_of_ticks(ticks_at(edges, start), self.axis)
 
     def _point_before(self, ticks: Ints) -> Ints:
         """Return the last point at or before each tick, or the tick if there is none."""

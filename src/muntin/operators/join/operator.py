@@ -65,7 +65,7 @@ class PairJoinOperator(TwoSides):
         arrived = [side.in_time(batch) for side, batch in zip(self.sides, inputs, strict=True)]
         fronts = [Front(self.reach.axis, batch.punctuation) for batch in inputs]
         stores = self.stores(state)
-        pools = self._pools(stores, [rows for rows, _ in arrived], fronts)
+        pools = self.pools(stores, [rows for rows, _ in arrived], fronts)
         keyed = KeyedTables.of(self.sides[0].key_names, [pool.rows for pool in pools])
         results, met = self._match(pools, keyed)
         changes: Changes = {}
@@ -86,7 +86,7 @@ class PairJoinOperator(TwoSides):
             for place, (side, remembers) in enumerate(zip(self.sides, self.remembers, strict=True))
         ]
 
-    def _pools(
+    def pools(
         self, stores: Sequence[HeldSide], new: Sequence[pa.Table], fronts: Sequence[Front]
     ) -> list[Pool]:
         """Return for each side its new rows, and held rows that may match or may be over now."""

@@ -97,6 +97,9 @@ class BasePanes:
     def route(self, rows: pa.Table, wanted: WantedRows, of: int = 0) -> Sequence[RoutedInput]:
         return [RoutedInput(0, part.routed) for part in self.windows.route(rows, wanted, of)]
 
+    def route_of(self, member: int, source: int, rows: pa.Table) -> RoutedInput:
+        raise AssertionError(member)  # it has no members, so none with a budget
+
     def merge(self, source: int, partials: Sequence[pa.Table]) -> pa.Table:
         return self.windows.merge(source, partials)
 

@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 
 from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.predicate_sets import PredicateSets
-from muntin.kernels.arrays import Mask
+from muntin.kernels.arrays import Floats, Mask
 from muntin.kernels.ticks import to_ticks, valid_ticks
+from muntin.operators.progress.per_key import PerKeyPunctuator
 from muntin.operators.progress.progress import ObservedRows, Punctuator
 from muntin.operators.protocol import (
     Changes,
@@ -35,6 +36,9 @@ from muntin.operators.shared.asking.standing_answers import StandingAnswers
 from muntin.operators.shared.base_panes import BASE, BasePanes
 from muntin.operators.shared.beginnings import WITHIN, Beginnings, Seeds
 from muntin.operators.shared.costs.meter import CHOSEN_ROWS, NO_METER, READING, Meter
+from muntin.operators.shared.overload.expected_share import expected_shares, with_shares
+from muntin.operators.shared.overload.gate import gate_name
+from muntin.operators.shared.overload.gates import GateInputs, Gates
 from muntin.operators.shared.predicates import WantedSets, input_predicates
 from muntin.operators.shared.program import COMPLETE, QueryProgram
 from muntin.operators.shared.query_group import Birth, QueryGroup, RoutedInput, failure
@@ -45,6 +49,10 @@ from muntin.operators.shared.view_rows import ViewRows
 from muntin.operators.shared.window_group import WindowGroup, can_share, sharing_key
 from muntin.specs.axis import Axis
 from muntin.specs.emission import FINAL
+from muntin.specs.overload import PinnedOverload
+
+#: How many rows were shed, by policy and reason.
+ShedRows = Mapping[tuple[str, str], int]
 
 #: The place of a row among those that a task reads, beside what the punctuator reads.
 _PLACE = "_place"
@@ -69,6 +77,11 @@ class StreamRule:
     def inputs(self) -> tuple[StreamRule, ...]:
         """The rule of each input."""
         return (self, *self.others)
+
+    @property
+    def by_key(self) -> bool:
+        """Whether keys may have a punctuation of their own."""
+        return any(isinstance(own.punctuator, PerKeyPunctuator) for own in self.inputs)
 
 
 @dataclass(frozen=True)
@@ -102,6 +115,9 @@ class NetworkStep:
     An answer has the columns of the select list and ``complete``. If only Spark can evaluate the
     select list, it has the columns of the operator and ``complete``. ``chosen`` are rows that are
     answers now, with the member of each; ``made`` counts the rows of answers that only stand.
+    ``shed`` counts the rows that a member did not use because of its budget, by policy and reason.
+    ``refused`` counts rows that it refused beside those in ``counts``, and ``waiting`` those that
+    wait until there is room.
     """
 
     answers: Mapping[int, pa.Table]
@@ -110,6 +126,9 @@ class NetworkStep:
     changes: Changes
     chosen: Sequence[pa.Table] = ()
     made: Mapping[int, int] = field(default_factory=dict)
+    shed: Mapping[int, ShedRows] = field(default_factory=dict)
+    refused: Mapping[int, int] = field(default_factory=dict)
+    waiting: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -140,10 +159,11 @@ class RowReaders:
 
 @dataclass(frozen=True)
 class QueryNetwork:
-    """All queries of one version of a stream."""
+    """All queries of one version of a stream, and what each of them may spend."""
 
     rule: StreamRule
     programs: tuple[QueryProgram, ...]
+    overload: PinnedOverload = field(default_factory=PinnedOverload)
 
     @cached_property
     def by_member(self) -> Mapping[int, QueryProgram]:
@@ -174,9 +194,23 @@ class QueryNetwork:
             if can_share(program):
                 shared.setdefault(sharing_key(program), []).append(program)
             elif program.operator is not None:
-                groups.append(SingleQuery(program))
-        groups += [WindowGroup(tuple(programs)) for programs in shared.values()]
+                groups.append(SingleQuery(program, program.member in self.gates.gates))
+        gated = frozenset(self.gates.gates)
+        for programs in shared.values():
+            own = gated & {program.member for program in programs}
+            groups.append(WindowGroup(tuple(programs), own))
         return {group.name: group for group in groups}
+
+    @cached_property
+    def gates(self) -> Gates:
+        """The gates of queries with a budget."""
+        rows = [(rule.axis, rule.columns) for rule in self.rule.inputs]
+        return Gates(self.by_member, self.overload, rows, self.rule.by_key)
+
+    @cached_property
+    def receivers(self) -> Mapping[str, QueryGroup | GateInputs]:
+        """What rows travel to, by name: groups, and gates."""
+        return {**self.groups, **self.gates.receivers(self.groups)}
 
     @cached_property
     def _readers(self) -> Sequence[Sequence[RowReaders]]:
@@ -192,7 +226,7 @@ class QueryNetwork:
         chosen: list[list[QueryProgram]] = [[] for _ in views]
         groups: list[list[QueryGroup]] = [[] for _ in views]
         for program in self.filters.programs:
-            if of in program.reads:
+            if of in program.reads and program.member not in self.gates.gates:
                 chosen[places[repr(program.view)]].append(program)
         for group in self.groups.values():
             if of in {own.of for own in group.inputs}:
@@ -223,8 +257,14 @@ class QueryNetwork:
             try:
                 with meter.work(CHOSEN_ROWS):
                     chosen, chosen_failed = readers.filters.choose(readers.rows(rows))
+                    chosen = [self._with_rate(table) for table in chosen]
                 answers, failed = [*answers, *chosen], failed | chosen_failed
                 read = readers.rows(data)
+                if self.gates.gates:
+                    gated, gates_failed = self.gates.route(
+                        readers.rows(rows), read, of, readers.view
+                    )
+                    parts, failed = [*parts, *gated], failed | gates_failed
             except Exception as error:
                 if readers.view is None:
                     raise  # no query of its own: what all queries share is broken
@@ -277,16 +317,20 @@ class QueryNetwork:
             now[BASE] = _born(progress[:1])
         begun = Beginnings.of(state, self.groups, self.by_member, now, seeds)
         changes = {**begun.changes, **self._forgotten(state)}
-        answers: dict[int, pa.Table] = {}
-        counts: dict[int, Sequence[RowCounts]] = {}
-        failed: dict[int, str] = {**begun.failed}
+        gated = self.gates.step(
+            state, self.groups, arrived, [own.punctuation for own in progress], shards
+        )
+        changes |= gated.changes
+        answers = {member: self._with_rate(table) for member, table in gated.answers.items()}
+        counts: dict[int, Sequence[RowCounts]] = {m: [own] for m, own in gated.counts.items()}
+        failed: dict[int, str] = {**begun.failed, **gated.failed}
         for group in self.groups.values():
             within = begun.states.get(group.name)
             scoped = ScopedState(within or state, group.name + WITHIN)
             batches = [
                 InputBatch(
-                    arrived.get((group.name, source), ()),
-                    progress[own.of].punctuation,
+                    gated.arrived.get((group.name, source), ()),
+                    gated.punctuation(group, source, progress[own.of].punctuation),
                     counted=not own.everywhere or shard == 0,
                 )
                 for source, own in enumerate(group.inputs)
@@ -302,9 +346,10 @@ class QueryNetwork:
                 continue
             failed |= step.failed
             for member, answer in step.answers.items():
-                counts[member] = answer.counts
+                counts[member] = [*counts.get(member, ()), *answer.counts]
                 try:
                     results = pa.concat_tables([*begun.past.get(member, ()), answer.results])
+                    results = gated.finished(member, results)
                     birth = begun.births[member]
                     answers |= self._answered(member, results, birth, progress)
                 except Exception as error:
@@ -312,7 +357,12 @@ class QueryNetwork:
             changes |= {} if within is None else within.chunks
             changes |= scoped.named(step.changes)
         answers = {member: table for member, table in answers.items() if member not in failed}
-        made = NetworkStep(answers, counts, failed, changes, chosen)
+        made = NetworkStep(
+            *(answers, counts, failed, changes, chosen),
+            shed=gated.shed,
+            refused=gated.refused,
+            waiting=gated.waiting,
+        )
         return self._tapped(made, self._told(state, made, micro_batch), arrived)
 
     def _tapped(
@@ -367,10 +417,11 @@ class QueryNetwork:
 
     def _forgotten(self, state: ListedState) -> Changes:
         """Return the changes that delete the state of groups that are gone."""
+        kept = {*self.groups, *map(gate_name, self.by_member)}
         gone = [
             name
             for name in state.tables()
-            if WITHIN in name and name.partition(WITHIN)[0] not in self.groups
+            if WITHIN in name and name.partition(WITHIN)[0] not in kept
         ]
         return forget(state, *gone)
 
@@ -387,6 +438,10 @@ class QueryNetwork:
         if not results.num_rows or program.paused:
             return {}
         complete = self._complete(program, results, birth, progress)
+        if self.overload.rates:
+            share = self._shares(program, results)
+            complete = pc.and_(complete, pa.array(share >= 1))
+            results = with_shares(results, share)
         if FINAL in results.column_names:  # an early answer: rows of its extent may still come
             complete = pc.and_(complete, results[FINAL].combine_chunks())
         if COMPLETE in results.column_names:
@@ -397,6 +452,19 @@ class QueryNetwork:
             results = results.append_column(COMPLETE, complete)
         answers = results if program.answers is None else program.answers.of(results)
         return {member: answers} if answers.num_rows else {}
+
+    def _with_rate(self, chosen: pa.Table) -> pa.Table:
+        """Return chosen rows with the share of all rows that the micro-batch looked at."""
+        if not self.overload.rates:
+            return chosen
+        return with_shares(chosen, np.full(chosen.num_rows, self.overload.kept))
+
+    def _shares(self, program: QueryProgram, results: pa.Table) -> Floats:
+        """Return the share of its rows that each result is expected to have, by native rates."""
+        if program.extent is None:
+            return np.full(results.num_rows, self.overload.kept)
+        start, end = program.reach.ticks(program.extent, results, self.rule.axis)
+        return expected_shares(self.overload.rates, start, end)
 
     def _complete(
         self,

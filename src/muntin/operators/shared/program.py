@@ -18,11 +18,17 @@ from muntin.operators.common.changes import CHANGE_FIELDS
 from muntin.operators.protocol import Operator
 from muntin.operators.shared.asking.newest import NewestOf
 from muntin.operators.shared.extent_reach import ExtentReach
+from muntin.operators.shared.overload.preferred_rows import PreferredRows
 from muntin.operators.shared.prepared_column import PreparedColumn
 from muntin.operators.shared.view_rows import ViewRows
+from muntin.specs.qos import Qos
 
 #: The column of every answer that is false where rows of its extent may be missing.
 COMPLETE = "complete"
+#: The columns of answers that were made under a budget: the share of what they are made of that was
+#: looked at, and whether that share was counted or is expected from rates.
+COMPLETENESS, COMPLETENESS_BY = "completeness", "completeness_by"
+_ABOUT = (COMPLETE, COMPLETENESS, COMPLETENESS_BY)
 #: When answers are made: in every micro-batch, kept until somebody asks, or only when asked.
 AnswerMode = Literal["eager", "partial", "lazy"]
 
@@ -55,16 +61,19 @@ class AnswerColumns:
     where: RowExpression | None = None
 
     def of(self, results: pa.Table) -> pa.Table:
-        """Return the answers that are made of some results; ``complete`` stays if it is there."""
+        """Return the answers that are made of some results; what is known of them stays."""
         known = {name: results[own] for own, name in self.names}
         table = pa.table(known) if known else results
-        if COMPLETE in results.column_names and COMPLETE not in table.column_names:
-            table = table.append_column(COMPLETE, results[COMPLETE])
+        about = [name for name in _ABOUT if name in results.column_names]
+        for name in about:
+            if name not in table.column_names:
+                table = table.append_column(name, results[name])
         if self.where is not None:
             table = table.filter(self.where.evaluate(table))
         answers = {name: expression.evaluate(table) for name, expression in self.columns}
-        if COMPLETE in table.column_names:
-            answers.setdefault(COMPLETE, table[COMPLETE])
+        for name in dict.fromkeys([*about, COMPLETE]):
+            if name in table.column_names:
+                answers.setdefault(name, table[name])
         reported = [column.name for column in CHANGE_FIELDS if column.name in results.column_names]
         answers |= {name: results[name] for name in reported}
         return pa.table(answers)
@@ -136,12 +145,14 @@ class QueryProgram:
         answer: When answers are made.
         auto: Whether the engine chooses ``answer``, and may change it while the query runs.
         newest: Which of the answers made so far are the answer now.
+        prefer: What it prefers when it cannot look at everything; None if it prefers nothing.
         until: The tick at which the query ends: extents that end after it are no answers.
         asked: The last command that asked for the answer, if answers are kept until then.
         tap: What is copied, if this is no query but a tap.
         view: The view whose rows the query reads; None if it reads those of the stream.
         prepared: The columns that Spark prepares for it, beside those that the stream carries.
         restart: Whether the stream was restarted to prepare them.
+        qos: What its answers are worth, if somebody says so.
     """
 
     member: int
@@ -164,6 +175,8 @@ class QueryProgram:
     prepared: tuple[PreparedColumn, ...] = ()
     restart: bool = False
     until: int | None = None
+    prefer: PreferredRows | None = None
+    qos: Qos | None = None
 
     @property
     def reads(self) -> tuple[int, ...]:

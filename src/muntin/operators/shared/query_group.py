@@ -97,6 +97,9 @@ class QueryGroup(Protocol):
         What raises here stops the members of the group; others go on.
         """
 
+    def route_of(self, member: int, source: int, rows: pa.Table) -> RoutedInput:
+        """In a shard: prepare rows of a member that has a budget, in the columns of its query."""
+
     def merge(self, source: int, partials: Sequence[pa.Table]) -> pa.Table:
         """Combine partial tables of an input into one with fewer rows."""
 

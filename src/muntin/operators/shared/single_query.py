@@ -23,9 +23,13 @@ from muntin.operators.shared.query_group import (
 
 @dataclass(frozen=True)
 class SingleQuery:
-    """A query that shares nothing but the rows of the stream."""
+    """A query that shares nothing but the rows of the stream.
+
+    If it is ``gated``, its rows come through a gate, because it has a budget.
+    """
 
     program: QueryProgram
+    gated: bool = False
 
     @property
     def name(self) -> str:
@@ -49,8 +53,14 @@ class SingleQuery:
         ]
 
     def route(self, rows: pa.Table, wanted: WantedRows, of: int = 0) -> Sequence[RoutedInput]:
+        if self.gated:
+            return []
         reading = [source for source, own in enumerate(self.inputs) if own.of == of]
         return [self._routed(rows, wanted, source) for source in reading]
+
+    def route_of(self, member: int, source: int, rows: pa.Table) -> RoutedInput:
+        routed = self.operator.map_sides[source].route(rows)
+        return RoutedInput(source, routed, {member: routed.refused})
 
     def _routed(self, rows: pa.Table, wanted: WantedRows, source: int) -> RoutedInput:
         mask = wanted.of(self.program.member, source)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from muntin.aggregates.definition import AggregateCall
@@ -72,9 +73,13 @@ def edges_of(program: QueryProgram) -> Edges:
 
 @dataclass(frozen=True)
 class WindowGroup:
-    """Window queries with the same keys; their rows are combined once for all of them."""
+    """Window queries with the same keys; their rows are combined once for all of them.
+
+    The rows of ``gated`` members come through gates, because these have a budget.
+    """
 
     programs: tuple[QueryProgram, ...]
+    gated: frozenset[int] = frozenset()
 
     @cached_property
     def name(self) -> str:
@@ -140,13 +145,32 @@ class WindowGroup:
 
     @cached_property
     def _predicates(self) -> PredicateSets:
-        return member_predicates(self.programs)
+        return member_predicates([p for p in self.programs if p.member not in self.gated])
 
     def route(self, rows: pa.Table, wanted: WantedRows, of: int = 0) -> Sequence[RoutedInput]:
         sets = self._predicates.evaluate(rows)
         evaluated = self.columns.evaluate(rows)
         members = MemberSets(sets.offsets, sets.members)
         return [self.windows.route(evaluated, sets.code, members)]
+
+    def route_of(self, member: int, source: int, rows: pa.Table) -> RoutedInput:
+        (program,) = (p for p in self.programs if p.member == member)
+        columns = program.inputs[0].columns
+        known = {
+            _slot_text(part, columns.schema.field(name).type): rows[name]
+            for name, part in columns.columns
+            if _is_slot(name)
+        }
+        slots = [
+            known.get(text, pa.nulls(rows.num_rows, type_))
+            for text, (_, type_) in self._slots.items()
+        ]
+        first = [name for name in self.columns.schema.names if not _is_slot(name)]
+        own = rows.select(first)
+        for place, column in enumerate(slots):
+            own = own.append_column(f"s{place}", column)
+        sets = MemberSets(np.array([0, 1]), np.array([member]))
+        return self.windows.route(own, np.zeros(rows.num_rows, np.int64), sets)
 
     def merge(self, source: int, partials: Sequence[pa.Table]) -> pa.Table:
         return self.windows.merge(partials)

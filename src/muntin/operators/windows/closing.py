@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from muntin.kernels.arrays import NEVER, Ints
+from muntin.kernels.calendar_units import on_line
 from muntin.operators.protocol import Punctuation
 from muntin.specs.axis import TICK_LIMIT
 from muntin.specs.windows import Edges
@@ -84,5 +85,6 @@ class Closing:
 
     def _lasts(self, ticks: Ints) -> Ints:
         # No row lies below the least tick, so lower punctuations all have the same effect.
-        wids = (np.maximum(ticks, -TICK_LIMIT) - self.edges.origin) // self.edges.slide - 1
+        reached = on_line(self.edges, np.maximum(ticks, -TICK_LIMIT))
+        wids = (reached - self.edges.origin) // self.edges.slide - 1
         return np.where(ticks == NEVER, -FOREVER, wids)

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from muntin.aggregates.definition import AggregateCall
 from muntin.kernels.arrays import Ints, Mask
+from muntin.kernels.calendar_units import ticks_at
 from muntin.kernels.sliding import LANDMARK, LATCH, intervals
 from muntin.kernels.ticks import from_ticks
 from muntin.operators.aggregation.combine_accumulators import slide
@@ -154,8 +155,10 @@ class WindowOperator(OneInput):
         }
         arrays = [column.take(pa.array(row)) for column in columns[: len(self.keys)]]
         ends = self.edges.origin + (wid + 1) * self.edges.slide
-        arrays += [from_ticks(self._starts(ends), self.axis, self.bound_type)]
-        arrays += [from_ticks(ends, self.axis, self.bound_type)]
+        arrays += [
+            from_ticks(ticks_at(self.edges, points), self.axis, self.bound_type)
+            for points in (self._starts(ends), ends)
+        ]
         if self.unfinished == "flag":
             arrays.append(pa.nulls(len(wid), pa.bool_()))
         arrays += [
@@ -176,6 +179,6 @@ class WindowOperator(OneInput):
         """
         if not punctuation.ended or punctuation.largest is None:
             return np.ones(len(wid), np.bool_)
-        ends = self.edges.origin + (wid + 1) * self.edges.slide
+        ends = ticks_at(self.edges, self.edges.origin + (wid + 1) * self.edges.slide)
         complete: Mask = ends <= punctuation.largest
         return complete

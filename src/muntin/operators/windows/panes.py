@@ -19,11 +19,13 @@ from muntin.aggregates.bind import bind
 from muntin.aggregates.definition import AggregateCall, BoundAggregate, slot_types
 from muntin.errors import ArgumentError
 from muntin.kernels.arrays import Ints
+from muntin.kernels.calendar_units import on_line
 from muntin.kernels.grouping import Groups, key_and_pane, key_codes
 from muntin.operators.aggregation.combine_accumulators import combine, gather
 from muntin.operators.common.admission import Admission
 from muntin.operators.protocol import Routed, ints, key_fields, typed
 from muntin.specs.axis import TICK_LIMIT, Axis
+from muntin.specs.calendar import CalendarEdges
 from muntin.specs.windows import Edges
 
 _Number = TypeVar("_Number", int, Ints)
@@ -52,13 +54,15 @@ class PaneEdges:
     def __post_init__(self) -> None:
         if len(self.windows) > 1 and any(edges.landmark for edges in self.windows):
             raise ArgumentError("edges", "landmark", "landmark windows have panes of their own")
+        if len(self.windows) > 1 and any(isinstance(w, CalendarEdges) for w in self.windows):
+            raise ArgumentError("edges", "calendar", "calendar windows have panes of their own")
 
     @property
     def origin(self) -> int | None:
         """The tick before which no window has rows; None if a window is not clipped."""
         if not all(edges.clipped for edges in self.windows):
             return None
-        return min(edges.origin for edges in self.windows)
+        return min(edges.first_tick for edges in self.windows)
 
     def panes_of(self, tick: Ints) -> Ints:
         """Return the pane of each tick."""
@@ -90,7 +94,7 @@ class PaneEdges:
 
 def pane_numbers(edges: Edges, tick: Ints) -> Ints:
     """Return the number of the pane of each tick, as :meth:`Edges.pane` does for one tick."""
-    slides, offset = np.divmod(tick - edges.origin, edges.slide)
+    slides, offset = np.divmod(on_line(edges, tick) - edges.origin, edges.slide)
     if edges.panes_per_slide == 1:
         return slides
     panes: Ints = 2 * slides + (offset >= edges.start_offset)

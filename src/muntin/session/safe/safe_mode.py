@@ -37,7 +37,7 @@ from muntin.session.safe.root_folder import check_root, outside
 
 #: Sources, sinks and actions that need nothing but the process, and those that need a file.
 _HERE = ("stdin", "simulate", "stdout", "console", "memory", "insert")
-_FILES = ("csv", "json", "parquet")
+_FILES = ("csv", "json", "parquet", "file")
 #: Compressions that Spark knows by a name; any other text would be the name of a class.
 _COMPRESSIONS = (
     *("none", "uncompressed", "snappy", "gzip", "lzo", "brotli", "lz4", "lz4_raw", "zstd"),

@@ -29,6 +29,7 @@ from muntin.spark.exchange.messages import KEY_PUNCTUATION
 from muntin.specs.axis import Domain
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, disorder_or_none
 from muntin.specs.heartbeat import Heartbeat
+from muntin.specs.lengths import LengthLike
 
 _SCHEMA = "kind STRING, value STRING"
 _CONTROLS = "it is mt.control(...) or mt.heartbeat(...), or a list of both"
@@ -107,8 +108,8 @@ def _key_text(part: object) -> str | None:
 
 def heartbeat(
     spark: SparkSession,
-    every: object = "5 seconds",
-    behind: object = "30 seconds",
+    every: LengthLike = "5 seconds",
+    behind: LengthLike = "30 seconds",
     *,
     punctuate: bool = True,
 ) -> DataFrame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from pyspark.sql import Column
+from pyspark.sql import Column as SparkColumn
 
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.aggregates.parse import own_functions
@@ -27,9 +28,10 @@ from muntin.specs.frames.kinds import (
 )
 from muntin.specs.frames.pattern import Pattern
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
+from muntin.specs.lengths import LengthLike
 
 
-def threshold(where: object) -> FrameKind:
+def threshold(where: str | SparkColumn) -> FrameKind:
     """Find maximal runs of rows for which a condition holds [Frames 4.3].
 
     >>> print(threshold("loss_rate > 0.3").label)
@@ -41,7 +43,7 @@ def threshold(where: object) -> FrameKind:
     return Threshold(_nonempty("where", where))
 
 
-def boundary(value: object, every: object = None) -> FrameKind:
+def boundary(value: str | SparkColumn, every: LengthLike | None = None) -> FrameKind:
     """Make a frame of every stretch in which a value stays the same, or in a step of ``every``.
 
     ``boundary("status")`` ends a frame where the status changes, ``boundary("depth", every=1.0)``
@@ -60,8 +62,8 @@ def boundary(value: object, every: object = None) -> FrameKind:
 
 
 def delta(
-    value: object,
-    size: object,
+    value: str | SparkColumn,
+    size: LengthLike,
     against: str = "range",
     span: str = "maximal",
     start: object = None,
@@ -133,7 +135,7 @@ def aggregate(
     return AggregateCondition(*deciding, span, start, restart)
 
 
-def trend(value: object, direction: str | None = None, strict: bool = True) -> FrameKind:
+def trend(value: str | SparkColumn, direction: str | None = None, strict: bool = True) -> FrameKind:
     """Find maximal runs of rows in which a value rises, falls or stays.
 
     With a direction, runs have at least two rows. Without one, every row lies in a run: that of the
@@ -157,7 +159,7 @@ def trend(value: object, direction: str | None = None, strict: bool = True) -> F
     return Trend(_nonempty("value", value), direction, strict)
 
 
-def between(start: object, end: object, inclusive: str = "both") -> FrameKind:
+def between(start: str | SparkColumn, end: str | SparkColumn, inclusive: str = "both") -> FrameKind:
     """Find frames from a row where ``start`` holds to the next row where ``end`` holds.
 
     A missing row (an empty slot of a schedule) breaks such a frame, which is then ``partial``,
@@ -177,11 +179,11 @@ def between(start: object, end: object, inclusive: str = "both") -> FrameKind:
 
 def density(
     condition: str | None = None,
-    per: object = None,
+    per: LengthLike | None = None,
     *,
     p: float | None = None,
     rate: float | None = None,
-    weight: object = None,
+    weight: str | SparkColumn | None = None,
     functions: Mapping[str, OwnAggregate] | None = None,
 ) -> FrameKind:
     """Find stretches in which much happens in little time [Frames, appendix H].
@@ -222,7 +224,10 @@ def density(
 
 
 def region(
-    where: object, along: str, min_extent: object = None, prefer: str = "longest"
+    where: str | SparkColumn,
+    along: str,
+    min_extent: LengthLike | None = None,
+    prefer: str = "longest",
 ) -> FrameKind:
     """Find maximal stretches in ``on`` and along a second attribute where a condition holds.
 

@@ -20,8 +20,10 @@ from muntin.spark.plan.inputs import StreamInput
 from muntin.spark.plan.join import JoinPlan, JoinSpec
 from muntin.spark.plan.second_input import Key, matching, other_source, same_kind
 from muntin.spark.scan.worker_rows import WorkerRows
+from muntin.specs.axis import PointLike
 from muntin.specs.byte_sizes import size_in_bytes
 from muntin.specs.join import Asof, Distance, Zipper
+from muntin.specs.lengths import LengthLike
 from muntin.specs.resample import Resampling
 from muntin.specs.windows import column_names
 
@@ -36,7 +38,7 @@ class StreamJoins(StreamInput):
     def join(
         self,
         other: DataFrame | WorkerRows | StreamInput,
-        within: object,
+        within: LengthLike,
         *,
         on: str | None = None,
         key: Key = None,
@@ -76,7 +78,7 @@ class StreamJoins(StreamInput):
         table: DataFrame | WorkerRows,
         key: Key = None,
         *,
-        within: object = None,
+        within: LengthLike | None = None,
         direction: str = "both",
         on: str | None = None,
         where: str | None = None,
@@ -110,9 +112,9 @@ class StreamJoins(StreamInput):
     def zipper(
         self,
         other: DataFrame | WorkerRows | StreamInput,
-        every: object,
+        every: LengthLike,
         *,
-        origin: object = None,
+        origin: PointLike | None = None,
         on: str | None = None,
         key: Key = None,
         where: str | None = None,
@@ -142,7 +144,7 @@ class StreamJoins(StreamInput):
     def asof(
         self,
         other: DataFrame | WorkerRows | StreamInput,
-        tolerance: object = None,
+        tolerance: LengthLike | None = None,
         *,
         direction: str = "backward",
         exact: bool = True,
@@ -173,15 +175,15 @@ class StreamJoins(StreamInput):
 
     def resample(
         self,
-        every: object = None,
+        every: LengthLike | None = None,
         how: str | Function | Sequence[str | Aggregate | SparkColumn] = "linear",
         *,
         at: DataFrame | WorkerRows | StreamInput | None = None,
-        origin: object = None,
-        max_gap: object = None,
+        origin: PointLike | None = None,
+        max_gap: LengthLike | None = None,
         columns: str | Sequence[str] | None = None,
         tiebreak: str | Sequence[str] | None = None,
-        within: object = None,
+        within: LengthLike | None = None,
         schema: str | StructType | None = None,
         prefix: str = "",
     ) -> Resampled:
@@ -229,9 +231,9 @@ class StreamJoins(StreamInput):
             if schema is not None:
                 raise ArgumentError("schema", schema, "aggregates know what they return")
             return resampled_of(self, at, how, every, origin, within, prefix)
-        for name, value in {"within": within, "schema": schema}.items():
-            if value is not None:
-                raise ArgumentError(name, value, f"it is for a function; how={how!r} has none")
+        for name, unused in (("within", within), ("schema", schema)):
+            if unused is not None:
+                raise ArgumentError(name, unused, f"it is for a function; how={how!r} has none")
         spec = Resampling(every, how, origin, max_gap)
         chosen = None if columns is None else column_names("columns", columns)
         ties = column_names("tiebreak", tiebreak)

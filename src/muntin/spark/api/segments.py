@@ -19,6 +19,7 @@ from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column, parse_column
 from muntin.errors import ArgumentError
 from muntin.operators.fill.source import Function
+from muntin.spark.api.nested_values import with_nested_values
 from muntin.spark.api.plan import DrawnResult, Plan
 from muntin.spark.api.pyspark_aggregates import read_aggregate
 from muntin.spark.columns import named, problem
@@ -36,6 +37,7 @@ from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.emission import FINALLY, Emission, Emit, Every
 from muntin.specs.fill import Empty, Filling, StoredFramesSpec
 from muntin.specs.frames.framing import Framing
+from muntin.specs.lengths import LengthLike
 from muntin.specs.resample import Instants
 from muntin.specs.row_windows import Landmarks, RowWindow
 from muntin.specs.windows import Latch, Unfinished, Window
@@ -74,10 +76,10 @@ class Segments(Described):
         on: str | None = None,
         key: Key = None,
         *,
-        before: object = None,
-        after: object = None,
-        shrink: object = None,
-        shift: object = None,
+        before: LengthLike | None = None,
+        after: LengthLike | None = None,
+        shrink: LengthLike | None = None,
+        shift: LengthLike | Sequence[LengthLike] | None = None,
         where: str | SparkColumn | None = None,
         empty: Empty = "keep",
         along: str | None = None,
@@ -128,6 +130,9 @@ class Segments(Described):
 
     def column(self, aggregate: object, rows: StreamInput) -> Column:
         """Return the result column of an aggregate of ``rows``."""
+        return with_nested_values(self._read(aggregate, rows), rows.df)
+
+    def _read(self, aggregate: object, rows: StreamInput) -> Column:
         if isinstance(aggregate, Column):
             return aggregate
         if isinstance(aggregate, Aggregate):

@@ -20,6 +20,7 @@ from muntin.spark.api.stream_columns import described_columns
 from muntin.spark.columns import column, condition, progressing, text_of
 from muntin.spark.plan.windows import AnySpec, WindowDetails
 from muntin.spark.scan.worker_rows import WorkerRows
+from muntin.specs.axis import PointLike
 from muntin.specs.disorder import Disorder
 from muntin.specs.frames.frame_kind import FrameKind
 from muntin.specs.frames.framing import Framing
@@ -30,6 +31,7 @@ from muntin.specs.frames.own_function import (
     own_kind,
 )
 from muntin.specs.frames.schemes import Schedule, Scheme
+from muntin.specs.lengths import LengthLike
 from muntin.specs.row_windows import (
     Landmarks,
     Order,
@@ -56,9 +58,9 @@ class Stream(StreamJoins):
 
     def window(
         self,
-        range: object,
-        slide: object,
-        origin: object = None,
+        range: LengthLike,
+        slide: LengthLike,
+        origin: PointLike | None = None,
         *,
         slide_on: str | None = None,
         group: str | Sequence[str] | None = None,
@@ -70,7 +72,8 @@ class Stream(StreamJoins):
         A slide that does not divide the range and a slide longer than the range both work.
 
         Args:
-            range: How long a window is: ``"5 minutes"``, or a number on a number column.
+            range: How long a window is: ``"5 minutes"``, a number on a number column, or calendar
+                units such as ``"3 calendar months"``, which begin at local midnight.
             slide: How far apart windows end.
             origin: Where windows are anchored; with one there are none before it.
             slide_on: The attribute along which the slide is measured, if that is not ``on``
@@ -103,19 +106,27 @@ class Stream(StreamJoins):
 
     def tumbling(
         self,
-        length: object,
-        origin: object = None,
+        length: LengthLike,
+        origin: PointLike | None = None,
         *,
         unfinished: Unfinished = "keep",
         prefix: str = "",
     ) -> Windowed:
-        """Make windows one after the other: every row lies in exactly one."""
+        """Make windows one after the other: every row lies in exactly one.
+
+        Args:
+            length: How long a window is: ``"5 minutes"``, a number on a number column, or
+                ``"1 calendar day"``, ``"1 calendar week"``, ``"1 calendar month"``.
+            origin: Where windows are anchored; with one there are none before it.
+            unfinished: What happens at the end of input to windows that end beyond the data.
+            prefix: Put before the names of Muntin's own result columns.
+        """
         return self._windowed(Window.tumbling(length, self.on, origin), unfinished, prefix)
 
     def landmark(
         self,
-        slide: object = None,
-        origin: object = None,
+        slide: LengthLike | None = None,
+        origin: PointLike | Sequence[PointLike] | None = None,
         *,
         start: str | SparkColumn | None = None,
         unfinished: Unfinished = "keep",
@@ -151,8 +162,8 @@ class Stream(StreamJoins):
 
     def latch(
         self,
-        every: object,
-        origin: object = None,
+        every: LengthLike,
+        origin: PointLike | None = None,
         *,
         unfinished: Unfinished = "keep",
         prefix: str = "",
@@ -178,10 +189,12 @@ class Stream(StreamJoins):
         slide: int = 1,
         *,
         group: str | Sequence[str] | None = None,
-        within: object = None,
+        within: LengthLike | None = None,
         order: Order = "on",
         tiebreak: str | Sequence[str] | None = None,
+        min_rows: int = 1,
         unfinished: Unfinished = "keep",
+        forget: LengthLike | None = None,
         prefix: str = "",
     ) -> Windowed:
         """Make windows of ``range`` rows, one every ``slide`` rows.
@@ -205,17 +218,22 @@ class Stream(StreamJoins):
                 the same when a micro-batch is repeated and means nothing more.
             tiebreak: Columns that order rows with equal ``on``; rows that still tie are ordered
                 by a hash of the whole row.
+            min_rows: Leave out windows of fewer rows, such as the first ones of a key; rows of
+                all groups count.
             unfinished: What happens at the end of input to windows that miss rows.
+            forget: A gap of more than this between two rows of a key ends it as the end of input
+                would, and its next row has rank 0. A stream keeps nothing of a key once
+                punctuation is that far beyond its last row.
             prefix: Put before the names of Muntin's own result columns.
         """
-        spec = RowWindow(range, slide, self.on, within, order)
+        spec = RowWindow(range, slide, self.on, within, order, forget, min_rows)
         groups, ties = self._groups(group), column_names("tiebreak", tiebreak)
         self._known("tiebreak", ties)
         return self._windowed(spec, unfinished, prefix, WindowDetails(group=groups, tiebreak=ties))
 
     def by_tuple(
         self,
-        range: object,
+        range: LengthLike,
         every: int = 1,
         *,
         group: str | Sequence[str] | None = None,
@@ -232,7 +250,7 @@ class Stream(StreamJoins):
         spec = TupleWindow(range, self.on, every, order)
         return self._windowed(spec, "keep", prefix, WindowDetails(group=self._groups(group)))
 
-    def session(self, gap: object, *, prefix: str = "") -> Windowed:
+    def session(self, gap: LengthLike | SparkColumn, *, prefix: str = "") -> Windowed:
         """Make windows of rows that follow each other within a gap: ``[first, last + gap)``.
 
         ``gap`` is a length, or a PySpark column with a length for every row (an interval or a
@@ -249,20 +267,21 @@ class Stream(StreamJoins):
         self,
         kind: FrameKind | OwnFraming,
         *,
-        min_duration: object = None,
-        max_duration: object = None,
+        min_duration: LengthLike | None = None,
+        max_duration: LengthLike | None = None,
         min_count: int | None = None,
         max_count: int | None = None,
         cut: bool = False,
         scheme: str | Scheme | None = None,
         longest: bool = False,
-        fragments: object = None,
-        missing: object = "break",
+        fragments: LengthLike | None = None,
+        missing: str = "break",
         bounds: str = "conservative",
         ties: str | Mapping[str, str] = "fail",
         tie_order: str | Sequence[str] | None = None,
         readings: str = "point",
         until: str | None = None,
+        forget: LengthLike | None = None,
         prefix: str = "",
     ) -> Frames:
         """Find frames, windows that follow the data: stretches of rows that a ``kind`` defines.
@@ -300,6 +319,9 @@ class Stream(StreamJoins):
             readings: A row is a ``"point"``, holds ``"until_next"``, or over an ``"interval"`` that
                 ends with its column ``until``.
             until: That column.
+            forget: A gap of more than this between two rows of a key ends it as the end of input
+                would, and its next frame has ``frame_id`` 0. A stream keeps nothing of a key once
+                punctuation is that far beyond its last row.
             prefix: Put before the names of Muntin's own result columns.
         """
         framing = Framing(
@@ -320,6 +342,7 @@ class Stream(StreamJoins):
             readings=readings,
             until=until,
             schedule=self.schedule,
+            forget=forget,
         )
         if not isinstance(prefix, str):
             raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")
@@ -370,7 +393,7 @@ def stream(
     control: DataFrame | Sequence[DataFrame] | None = None,
     shards: int | None = None,
     functions: Mapping[str, OwnAggregate] | None = None,
-    schedule: object = None,
+    schedule: LengthLike | Schedule | None = None,
 ) -> Stream:
     """Describe a DataFrame, batch or streaming, as a stream.
 

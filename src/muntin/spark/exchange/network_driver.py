@@ -7,6 +7,7 @@ table: for each query its answer, the counts of its rows, or the reason why it f
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -27,6 +28,7 @@ from muntin.operators.shared.network import (
     NetworkStep,
     QueryNetwork,
     RoutedRows,
+    ShedRows,
     StreamRule,
 )
 from muntin.operators.shared.program import QueryProgram
@@ -46,16 +48,24 @@ from muntin.spark.exchange.messages import (
     of_input,
 )
 from muntin.spark.exchange.part_meter import PartMeter, bytes_by_part
-from muntin.spark.exchange.pinned_versions import Pin, VersionFiles, batch_here, programs_of
+from muntin.spark.exchange.pinned_versions import (
+    Pin,
+    VersionFiles,
+    batch_here,
+    overload_of,
+    programs_of,
+)
 from muntin.spark.exchange.routing import ShardRoute, gathered, split_by_shard, tables_of, task_here
 from muntin.spark.exchange.seeds import read_seed
 from muntin.spark.exchange.shard_state import ChunkState, HeadState, ShardState
 from muntin.spark.exchange.shards import shard_labels, shards_here
 from muntin.spark.exchange.shipping import shipped, shipped_processor
 from muntin.spark.exchange.stream_driver import TAGGED, advanced_shard, messages_of, scoped_to
+from muntin.specs.overload import PinnedOverload
 
 if TYPE_CHECKING:  # workers that read no files do not import what reads them
     from muntin.spark.scan.choose import InputRows
+    from muntin.spark.scan.row_sample import RowSample
     from muntin.spark.scan.scan import ArrowScan
 
 #: The kind of the message that a task sends to each shard, and the tag of a shard's output.
@@ -86,6 +96,9 @@ REPORT = pa.schema(
         ("late", pa.int64()),
         ("refused", pa.int64()),
         ("between", pa.int64()),
+        ("shed", pa.int64()),
+        ("shed_by", pa.string()),
+        ("waiting", pa.int64()),
         ("rows", pa.int64()),
         ("made", pa.int64()),
         ("failed", pa.string()),
@@ -156,7 +169,10 @@ class PinnedNetwork:
 @lru_cache(maxsize=_NETWORKS_KEPT)
 def _network(rule: str, folder: str, pin: Pin) -> QueryNetwork:
     programs = programs_of(folder, pin)
-    return QueryNetwork(_rule(rule), tuple(_program(m, text) for m, text in programs.items()))
+    own = tuple(_program(m, text) for m, text in programs.items())
+    decided = overload_of(folder, pin)
+    overload = PinnedOverload() if decided is None else from_json(decided)
+    return QueryNetwork(_rule(rule), own, overload)
 
 
 @lru_cache(maxsize=_NETWORKS_KEPT)
@@ -191,12 +207,25 @@ def route(
 ) -> Iterator[pa.RecordBatch]:
     """Map side: turn the rows of a task, all of one input, into messages to the shards."""
     sender: _NetworkSender | None = None
-    for rows in gathered(tables_of(scan, batches)):
+    sample = None if scan is None else _sample_here(task)
+    for rows in gathered(tables_of(scan, batches, sample)):
         if sender is None:
             sender = _NetworkSender(task, of, task.network_here())
         yield from sender.take(rows)
+    if sample is not None and sample.shed:
+        sender = sender or _NetworkSender(task, of, task.network_here())
+        sender.shed = sample.shed
     if sender is not None:
         yield from sender.finish()
+
+
+def _sample_here(task: NetworkTask) -> RowSample | None:
+    """Return the sample that is kept of the rows of a task; None if all are kept."""
+    # Here, because workers that read no files do not import what reads them.
+    from muntin.spark.scan.row_sample import RowSample
+
+    kept = task.network_here().network.overload.kept
+    return RowSample(kept) if kept < 1 else None
 
 
 class _NetworkSender:
@@ -211,7 +240,7 @@ class _NetworkSender:
         self.meter = PartMeter()
         self.taps = here.network.row_taps()
         self.progress: int | None = None
-        self.rows = 0
+        self.rows = self.shed = 0
         self.partials: dict[tuple[int, str, int], list[pa.Table]] = {}
         self.parts: list[list[dict[str, object]]] = [[] for _ in self.labels]
         self.bytes = 0
@@ -249,7 +278,7 @@ class _NetworkSender:
 
     def _keep_partials(self, routed: RoutedRows) -> None:
         for group, part in routed.parts:
-            own = self.network.groups[group].inputs[part.source]
+            own = self.network.receivers[group].inputs[part.source]
             for shard, table in split_by_group(group, part.routed.partial, own, len(self.labels)):
                 self.partials.setdefault((shard, group, part.source), []).append(table)
                 self.bytes += table.nbytes
@@ -257,7 +286,7 @@ class _NetworkSender:
                 if count := sum(refused.values()):
                     self._part(0, "refused", member=member, n=count)
             if part.routed.passed:
-                for member in self.network.groups[group].members:
+                for member in self.network.receivers[group].members:
                     self._part(0, "passed", member=member, n=part.routed.passed)
 
     def _part(
@@ -282,7 +311,7 @@ class _NetworkSender:
 
     def _flush(self, *, last: bool = False) -> Iterator[pa.RecordBatch]:
         for (shard, group, source), tables in self.partials.items():
-            own = self.network.groups[group]
+            own = self.network.receivers[group]
             with self.meter.work(group):
                 merged = tables[0] if len(tables) == 1 else own.merge(source, tables)
                 size = self._part(shard, "partial", merged, group=group, source=source)
@@ -298,6 +327,8 @@ class _NetworkSender:
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         self._part(0, "read", n=self.rows)
+        if self.shed:
+            self._part(0, "shed", n=self.shed)
         yield from self._flush(last=True)
 
     def _message(
@@ -380,6 +411,7 @@ def run_shard(
         {
             "member": STREAM,
             "used": arrived.read,
+            "shed": arrived.shed,
             "rows": pin.version,
             "shards": shards,
             **_of_stream(before, [own.progress for own in advanced]),
@@ -436,6 +468,7 @@ class _Arrived:
     kept: list[tuple[str, bytes]] = field(default_factory=list)
     costs: list[pa.Table] = field(default_factory=list)
     read: int = 0
+    shed: int = 0
 
     @classmethod
     def of(cls, messages: Sequence[Message], inputs: int) -> _Arrived:
@@ -481,6 +514,8 @@ class _Arrived:
                 self.costs.append(decode(payload))
             case "read":
                 self.read += n
+            case "shed":
+                self.shed += n
 
 
 def _report(step: NetworkStep, arrived: _Arrived) -> list[dict[str, object]]:
@@ -488,6 +523,7 @@ def _report(step: NetworkStep, arrived: _Arrived) -> list[dict[str, object]]:
     failed = {**arrived.failed, **step.failed}
     answers = step.answers
     members = {*answers, *failed, *step.counts, *step.made, *arrived.refused, *arrived.passed}
+    members |= {*step.shed, *step.refused, *step.waiting}
     report: list[dict[str, object]] = [
         {"member": CHOSEN, "rows": table.num_rows, "payload": encode(table)}
         for table in step.chosen
@@ -502,8 +538,13 @@ def _report(step: NetworkStep, arrived: _Arrived) -> list[dict[str, object]]:
                 "member": member,
                 "used": _total(counts, "used") + arrived.passed.get(member, 0) + chosen,
                 "late": _total(counts, "late"),
-                "refused": arrived.refused.get(member, 0) + _fallen(counts),
+                "refused": arrived.refused.get(member, 0)
+                + _fallen(counts)
+                + step.refused.get(member, 0),
                 "between": _total(counts, "between"),
+                "shed": sum(step.shed.get(member, {}).values()),
+                "shed_by": _shed_by(step.shed.get(member, {})),
+                "waiting": step.waiting.get(member, 0),
                 "rows": rows,
                 "made": step.made.get(member, 0),
                 "failed": failed.get(member),
@@ -511,6 +552,11 @@ def _report(step: NetworkStep, arrived: _Arrived) -> list[dict[str, object]]:
             }
         )
     return report
+
+
+def _shed_by(shed: ShedRows) -> str | None:
+    """Return the rows that were shed by policy and reason, as JSON."""
+    return json.dumps([[*why, rows] for why, rows in sorted(shed.items())]) if shed else None
 
 
 def _total(counts: Sequence[RowCounts], name: str) -> int:

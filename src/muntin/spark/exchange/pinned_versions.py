@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from pyspark import TaskContext
 
@@ -55,18 +56,24 @@ class VersionFiles:
         parent: Pin | None,
         added: Mapping[int, str],
         removed: Sequence[int] = (),
+        overload: str | None = None,
     ) -> Pin:
-        """Write a version: the programs of members that are new or changed, and who is gone."""
+        """Write a version: the programs of members that are new or changed, and who is gone.
+
+        ``overload`` is what members may spend, as JSON: all of it, not only what changed.
+        """
         if parent is not None and version % SNAPSHOT_EVERY == 0:
             programs = {**programs_of(self.folder, parent), **added}
             added = {member: text for member, text in programs.items() if member not in removed}
             parent, removed = None, ()
-        content = {
+        content: dict[str, object] = {
             "version": version,
             "parent": None if parent is None else [parent.version, parent.digest],
             "added": {str(member): text for member, text in added.items()},
             "removed": list(removed),
         }
+        if overload is not None:
+            content["overload"] = overload
         text = json.dumps(content, separators=(",", ":")).encode()
         pin = Pin(version, hashlib.sha256(text).hexdigest()[:32])
         create_whole(_version_path(self.folder, pin), text)
@@ -141,16 +148,29 @@ def batch_here() -> int:
 @lru_cache(maxsize=_KEPT)
 def programs_of(folder: str, pin: Pin) -> Mapping[int, str]:
     """Return the programs of all members of a version."""
-    path = _version_path(folder, pin)
-    text = path.read_bytes()
-    if hashlib.sha256(text).hexdigest()[:32] != pin.digest:
-        raise MuntinError(f"{path} was changed after it was written; versions never change")
-    content = json.loads(text)
+    content = _content(folder, pin)
     parent = content["parent"]
     before = {} if parent is None else dict(programs_of(folder, Pin(*parent)))
     for member in content["removed"]:
         before.pop(member, None)
     return {**before, **{int(member): text for member, text in content["added"].items()}}
+
+
+@lru_cache(maxsize=_KEPT)
+def overload_of(folder: str, pin: Pin) -> str | None:
+    """Return what the members of a version may spend, as JSON; None if nothing is limited."""
+    text: str | None = _content(folder, pin).get("overload")
+    return text
+
+
+def _content(folder: str, pin: Pin) -> dict[str, Any]:
+    """Return what the file of a version has."""
+    path = _version_path(folder, pin)
+    text = path.read_bytes()
+    if hashlib.sha256(text).hexdigest()[:32] != pin.digest:
+        raise MuntinError(f"{path} was changed after it was written; versions never change")
+    content: dict[str, Any] = json.loads(text)
+    return content
 
 
 def _version_path(folder: str, pin: Pin) -> Path:

@@ -28,6 +28,7 @@ from muntin.spark.plan.windows import WindowPlan
 from muntin.spark.requirements import partitions, setting
 from muntin.spark.scan.choose import InputRows
 from muntin.specs.axis import Domain
+from muntin.specs.calendar import CalendarEdges, CalendarLength
 from muntin.specs.disorder import Disorder, Each, PerKey, Punctuated, RowSlack
 from muntin.specs.frames.framing import Framing
 from muntin.specs.idle import Follow
@@ -146,7 +147,9 @@ def _panes(plan: WindowPlan) -> Iterator[Line]:
 
 
 def _length(plan: WindowPlan, ticks: int) -> str:
-    axis = plan.axis
+    axis, edges = plan.axis, getattr(plan.operator, "edges", None)
+    if isinstance(edges, CalendarEdges):
+        return str(CalendarLength(ticks, edges.unit))
     if axis.domain.temporal:
         return str(Duration(ticks * _DAY if axis.domain is Domain.DATE else ticks))
     return str(Number(Decimal((0, Decimal(ticks).as_tuple().digits, -axis.digits))))
@@ -196,7 +199,7 @@ def _disorder(disorder: Disorder | None) -> str:
 
 
 def _frames(plan: FramePlan) -> Iterator[Line]:
-    framing, operator = plan.framing, plan.operator
+    framing, operator = plan.framing, plan.framer
     walks = ""
     if isinstance(operator, OverlappingFrames):
         again = ", again in every micro-batch until it is over" if plan.is_streaming else ""

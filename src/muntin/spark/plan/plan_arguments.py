@@ -24,13 +24,14 @@ from muntin.aggregates.own_aggregate import OwnAggregate, described
 from muntin.aggregates.parse import Column
 from muntin.expressions.spark_expressions import Expression
 from muntin.spark.columns import text_of
+from muntin.specs.calendar import CalendarLength
 from muntin.specs.frames.own_function import CompiledFraming, FramingFunction
 from muntin.specs.lengths import Duration, Number
 from muntin.specs.may_change import may_change
 
 _PLAIN = (str, int, float, bytes, Decimal, Fraction, date, timedelta)
 #: Values that say all about themselves.
-_TEXTS = (Duration, Number, pa.DataType, *get_args(Expression))
+_TEXTS = (Duration, Number, CalendarLength, pa.DataType, *get_args(Expression))
 #: Longer texts are digested, because every shard stores them.
 _LONGEST = 100
 

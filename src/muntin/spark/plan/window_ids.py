@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError, Mention, MuntinError
+from muntin.kernels.calendar_units import on_line, ticks_at
 from muntin.kernels.ticks import from_ticks, to_ticks
 from muntin.spark.columns import bound_type, to_spark
 from muntin.spark.exchange.shipping import shipped
@@ -121,7 +122,8 @@ def _copied(
     starts = ends - work.edges.range
     if work.edges.clipped:
         starts = np.maximum(starts, work.edges.origin)
-    columns = [pa.array(wid), *(from_ticks(t, work.axis, work.bound_type) for t in (starts, ends))]
+    bounds = [ticks_at(work.edges, points) for points in (starts, ends)]
+    columns = [pa.array(wid), *(from_ticks(t, work.axis, work.bound_type) for t in bounds)]
     for name, column in zip(names, columns, strict=True):
         rows = rows.append_column(name, column)
     return rows
@@ -130,7 +132,8 @@ def _copied(
 def _wids(work: WindowTags, batch: pa.RecordBatch) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     ticks = to_ticks(batch.column(work.on), work.axis)
     edges = work.edges
-    from_origin = np.where(ticks.refusal == 0, ticks.tick, edges.origin) - edges.origin
+    placed = np.where(ticks.refusal == 0, ticks.tick, edges.first_tick)
+    from_origin = on_line(edges, placed) - edges.origin
     first = from_origin // edges.slide
     last = (from_origin + edges.range) // edges.slide - 1
     inside = (ticks.refusal == 0) & (first <= last)

@@ -27,6 +27,8 @@ from muntin.specs.windows import Window
 
 _WINDOW = re.compile(r"RANGE (?P<range>.+) SLIDE (?P<slide>.+) WATTR (?P<on>\S+) \(")
 _DOMAIN = re.compile(r"\((\w+)[^()]*\)$")
+#: Where days begin, if the windows depend on it.
+_ZONE = re.compile(r", days in ([^()]+)\)$")
 
 
 @dataclass(frozen=True)
@@ -148,8 +150,7 @@ def _oldest_window(fingerprint: Mapping[str, str], window: re.Match[str], reache
     """Return the start of the first window that ends after the punctuation."""
     axis = _axis(fingerprint)
     edges = Window(window["range"], window["slide"], window["on"]).edges(axis)
-    ends = (reached - edges.origin) // edges.slide * edges.slide + edges.slide + edges.origin
-    return axis.value(ends - edges.range)
+    return axis.value(edges.start(edges.last_closed(reached) + 1))
 
 
 def _axis(fingerprint: Mapping[str, str]) -> Axis:
@@ -157,7 +158,8 @@ def _axis(fingerprint: Mapping[str, str]) -> Axis:
     if domain is None:
         raise MuntinError("this checkpoint does not say what its windows are over")
     digits = int(fingerprint.get("resolution", "0 decimals").split()[0])
-    return Axis(Domain(domain[1]), digits)
+    zone = _ZONE.search(fingerprint["window"])
+    return Axis(Domain(domain[1]), digits, zone[1] if zone else "UTC")
 
 
 def _least(fingerprint: Mapping[str, str], ticks: list[int | None]) -> object | None:

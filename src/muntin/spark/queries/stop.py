@@ -127,6 +127,13 @@ def stop_between(query: StreamingQuery, hurry: Callable[[], bool], seconds: floa
     return last
 
 
+def seconds_of_last_batch(query: StreamingQuery) -> float | None:
+    """Return how long the last micro-batch took; None before any."""
+    report = query.lastProgress
+    taken = None if report is None else dict(report.durationMs).get("triggerExecution")
+    return None if taken is None else taken / 1000
+
+
 def _last(query: StreamingQuery) -> int:
     """Return the number of the last whole micro-batch; -1 if there is none."""
     report = query.lastProgress

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from muntin.errors import ArgumentError
-from muntin.specs.axis import Axis
-from muntin.specs.lengths import Length, parse_length, positive_length
+from muntin.specs.axis import Axis, PointLike
+from muntin.specs.lengths import Length, LengthLike, parse_length, positive_length
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Scheme:
     overlap: Length | None = None
     fill: str | None = None
 
-    def __init__(self, name: str, overlap: object = None, fill: object = None) -> None:
+    def __init__(self, name: str, overlap: LengthLike | None = None, fill: object = None) -> None:
         names = ("disjoint", "partition", "advancing", "adjacent", "cover", "unconstrained")
         if name not in names:
             raise ArgumentError("scheme", name, f"the schemes are {', '.join(names)}")
@@ -49,7 +49,7 @@ class Scheme:
         return f"{self.name}({detail})" if detail else self.name
 
 
-def adjacent(overlap: object) -> Scheme:
+def adjacent(overlap: LengthLike) -> Scheme:
     """Let each frame start ``overlap`` before the end of the one before it."""
     return Scheme("adjacent", overlap=overlap)
 
@@ -70,7 +70,7 @@ class Schedule:
     every: Length
     origin: object
 
-    def __init__(self, every: object, origin: object = None) -> None:
+    def __init__(self, every: LengthLike, origin: object = None) -> None:
         object.__setattr__(self, "every", positive_length("schedule", every))
         object.__setattr__(self, "origin", origin)
 
@@ -89,6 +89,6 @@ class Schedule:
         return f"every {self.every}{since}"
 
 
-def schedule(every: object, origin: object = None) -> Schedule:
+def schedule(every: LengthLike, origin: PointLike | None = None) -> Schedule:
     """Declare that one row is due in every slot of this length, from an origin or the epoch."""
     return Schedule(every, origin)

@@ -19,7 +19,8 @@ from pyspark.sql.types import StructType
 from muntin.errors import ArgumentError, RequirementError
 from muntin.spark.columns import problem
 from muntin.spark.connectors.signature import Parameter, Signature
-from muntin.spark.connectors.sources.infer_csv_types import infer_columns
+from muntin.spark.connectors.sources.csv_form import CsvForm
+from muntin.spark.connectors.sources.first_file import form_of
 from muntin.spark.connectors.sources.lines import LINE_OPTIONS, csv_options
 from muntin.spark.connectors.sources.malformed import keeping_raw, permissive, split_malformed
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
@@ -32,7 +33,7 @@ _PATH = Parameter("path", str, required=True)
 _MAX_FILES = Parameter("max_files", int, positive=True)
 CSV = Signature(
     "csv",
-    (_PATH, Parameter("header", bool, False), _MAX_FILES),
+    (_PATH, Parameter("header", bool), _MAX_FILES),
     (*LINE_OPTIONS, "multiLine", "encoding", "comment", "pathGlobFilter", "recursiveFileLookup"),
 )
 JSON = Signature(
@@ -48,13 +49,29 @@ _REASONS = {
     "csv": "which lines of CSV are malformed is decided by Spark's own reader",
     "json": "which lines of JSON are malformed is decided by Spark's own reader",
 }
+#: Options that say how times are written; Spark then finds which columns have such times.
+_TIMES = ("timestampFormat", "timestampNTZFormat", "dateFormat")
 #: The folders that a sink of files makes.
 SUBFOLDERS = "writer=*/batch=*"
 
 
 def open_csv(request: SourceRequest) -> OpenedSource:
-    header = {"header": "true" if request.bound.truth("header") else "false"}
-    return _text(request, "csv", csv_options({**_options(request), **header}))
+    """Open CSV; what no option says of its form is found in the first file."""
+    given = _options(request)
+    if request.bound.values["header"] is not None:
+        given["header"] = "true" if request.bound.truth("header") else "false"
+    form = None if _REMOTE.match(request.bound.text("path")) else _form(request, given)
+    found = {} if form is None else dict(form.options)
+    options = csv_options({"header": "false", **given, **found})
+    opened = _text(request, "csv", options, None if form is None else form.schema)
+    return replace(opened, found=found)
+
+
+def _form(request: SourceRequest, given: dict[str, str]) -> CsvForm | None:
+    """Return the form of the first file; of declared columns only the names matter."""
+    schema = request.schema
+    declared = None if schema is None else request.given_columns(schema).names
+    return form_of(request.bound.text("path"), given, declared, request.kept)
 
 
 def open_json(request: SourceRequest) -> OpenedSource:
@@ -76,8 +93,10 @@ def _options(request: SourceRequest) -> dict[str, str]:
     return {"recursiveFileLookup": "true", **options} if sunk else options
 
 
-def _text(request: SourceRequest, form: str, options: dict[str, str]) -> OpenedSource:
-    columns = _columns(request, form, options)
+def _text(
+    request: SourceRequest, form: str, options: dict[str, str], found: str | None = None
+) -> OpenedSource:
+    columns = _columns(request, form, options, found)
     read = _read(request, form, keeping_raw(columns), permissive(options))
     # Where a malformed line is read again, a header would be a line like others.
     again = {name: value for name, value in options.items() if name != "header"}
@@ -128,8 +147,10 @@ def _load(
         raise ArgumentError("path", path, f"Spark says: {problem(error)}") from error
 
 
-def _columns(request: SourceRequest, form: str, options: dict[str, str]) -> StructType:
-    """Return the columns of the given schema, or of the files that are there."""
+def _columns(
+    request: SourceRequest, form: str, options: dict[str, str], found: str | None = None
+) -> StructType:
+    """Return the columns of the given schema, else those that were found, else Spark's."""
     if request.schema is not None:
         return request.given_columns(request.schema)
     path = request.bound.text("path")
@@ -137,6 +158,8 @@ def _columns(request: SourceRequest, form: str, options: dict[str, str]) -> Stru
         if request.streaming:
             return request.columns(f"there are no files in {path} yet to learn it from")
         check_there(path)
+    if found is not None and not _says(options, _TIMES) and not _has_columns(path, options):
+        return request.given_columns(found)
     columns = _inferred(request, form, options)
     kept = [field for field in columns if field.name != "_corrupt_record"]
     if not kept:
@@ -144,16 +167,28 @@ def _columns(request: SourceRequest, form: str, options: dict[str, str]) -> Stru
     return StructType(kept)
 
 
+def _says(options: dict[str, str], names: tuple[str, ...]) -> bool:
+    return any(name in options for name in names)
+
+
+def _has_columns(path: str, options: dict[str, str]) -> bool:
+    """Return whether the names of folders are columns, as in ``year=2026/a.csv``."""
+    if "recursiveFileLookup" in options:
+        return False
+    return any("=" in folder.name for folder in Path(path).glob("*/")) if _is_plain(path) else False
+
+
+def _is_plain(path: str) -> bool:
+    return not glob.has_magic(path)
+
+
 def _inferred(request: SourceRequest, form: str, options: dict[str, str]) -> StructType:
-    """Return the columns of the files that are there."""
-    path = request.bound.text("path")
-    inferred = None
-    if form == "csv" and not _REMOTE.match(path):
-        inferred = infer_columns(request.spark, path, options)
+    """Return the columns that Spark finds in the files that are there."""
     infer = {**options, "inferSchema": "true"} if form == "csv" else options
     try:
-        return inferred or _load(request, form, None, infer).schema
+        return _load(request, form, None, infer).schema
     except PySparkException as error:
+        path = request.bound.text("path")
         raise ArgumentError("path", path, f"Spark says: {problem(error)}") from error
 
 

@@ -44,7 +44,7 @@ def csv(
     spark: SparkSession,
     path: str,
     *,
-    header: bool = False,
+    header: bool | None = None,
     streaming: bool = False,
     schema: str | StructType | None = None,
     max_files: int | None = None,
@@ -54,9 +54,10 @@ def csv(
 
     The arguments are those of :func:`muntin.parquet`, and ``header``: whether the first line of
     every file has the names of the columns. ``options`` are ``sep``, ``nullValue``,
-    ``timestampFormat`` and others of Spark's reader.
+    ``timestampFormat`` and others of Spark's reader. What is not given is found in the first 64 kB
+    of the first file by name: header, delimiter, quotes, and without ``schema`` the columns.
     """
-    given = {**options, "header": header}
+    given = options if header is None else {**options, "header": header}
     return _opened(spark, "csv", path, streaming, schema, max_files, given)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -30,6 +30,7 @@ class OpenedSource:
         sweep: Removes input that came only once and has been read.
         files: The files of the source, if it is made of files.
         goes_on: Whether another pipe may go on where this one ended.
+        found: Options that were not given, and were found in the first file.
     """
 
     df: DataFrame
@@ -39,17 +40,23 @@ class OpenedSource:
     sweep: SpoolCleanup | None = None
     files: FileSource | None = None
     goes_on: bool = False
+    found: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class SourceRequest:
-    """How a statement calls a source; ``folder`` is where the source may keep what it receives."""
+    """How a statement calls a source.
+
+    ``folder`` is where the source may keep what it receives, and ``kept`` the file in which it
+    keeps how its files are written, for the next run.
+    """
 
     spark: SparkSession
     bound: BoundCall
     schema: str | None
     streaming: bool
     folder: Path | None = None
+    kept: Path | None = None
 
     def columns(self, why: str) -> StructType:
         """Return the columns; raises if there is no schema, with ``why`` one is needed."""

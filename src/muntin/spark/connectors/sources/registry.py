@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from muntin.errors import ArgumentError
 from muntin.spark.columns import problem
 from muntin.spark.connectors.signature import Literal, Signature, named
-from muntin.spark.connectors.sources import files, kafka, pipes, postgres
+from muntin.spark.connectors.sources import any_file, files, kafka, pipes, postgres
 from muntin.spark.connectors.sources.protocol import OpenedSource, SourceRequest
 
 
@@ -31,9 +31,10 @@ SOURCES: Mapping[str, SourceType] = MappingProxyType(
     {
         source.signature.name: source
         for source in (
-            SourceType(files.CSV, files.open_csv),
-            SourceType(files.JSON, files.open_json),
+            SourceType(files.CSV, any_file.open_csv),
+            SourceType(files.JSON, any_file.open_json),
             SourceType(files.PARQUET, files.open_parquet),
+            SourceType(any_file.FILE, any_file.open_file),
             SourceType(pipes.STDIN, pipes.open_stdin),
             SourceType(pipes.SOCKET, pipes.open_socket),
             SourceType(kafka.KAFKA, kafka.open_kafka),
@@ -53,6 +54,7 @@ def open_source(
     *,
     streaming: bool,
     folder: Path | None = None,
+    kept: Path | None = None,
 ) -> OpenedSource:
     """Return the rows of ``name(arguments, options)``, and its malformed lines.
 
@@ -64,10 +66,11 @@ def open_source(
         schema: The columns as DDL text, for sources that do not know them.
         streaming: Whether to follow what comes, or read what is there.
         folder: Where lines that come only once are kept; the default is a temporary folder.
+        kept: The file that keeps how files are written, as the first of them says.
     """
     source = SOURCES[named("source", name, SOURCES)]
     bound = source.signature.bind(arguments, options)
-    return source.open(SourceRequest(spark, bound, schema, streaming, folder))
+    return source.open(SourceRequest(spark, bound, schema, streaming, folder, kept))
 
 
 def open_empty(

@@ -1,0 +1,1 @@
+"""Events: what micro-batches answer, sent to everybody who watches."""

@@ -1,0 +1,32 @@
+"""Too much: what queries would rather have, budgets, and summaries that answer about all rows.
+
+An engine that has none of these answers with an empty list.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi import APIRouter
+
+from muntin.server.service import Reader, ServiceHere
+
+router = APIRouter(tags=["measures"])
+
+
+@router.get("/qos")
+async def qos(service: ServiceHere, _: Reader) -> dict[str, Any]:
+    """Return the graphs of quality of service of the queries, and where each query is on them."""
+    return {"qos": await service.threads.run(service.measures.qos)}
+
+
+@router.get("/budgets")
+async def budgets(service: ServiceHere, _: Reader) -> dict[str, Any]:
+    """Return what is limited, how much of it is used, and the limit."""
+    return {"budgets": await service.threads.run(service.measures.budgets)}
+
+
+@router.get("/summaries")
+async def summaries(service: ServiceHere, _: Reader) -> dict[str, Any]:
+    """Return the summaries that are kept, and what they answer about."""
+    return {"summaries": await service.threads.run(service.measures.summaries)}

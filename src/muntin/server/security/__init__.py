@@ -1,0 +1,1 @@
+"""Who may ask what: hosts, origins, tokens, roles, limits, and the audit log."""
