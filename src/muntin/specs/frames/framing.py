@@ -256,6 +256,8 @@ class Framing:
             clash("forget", "schedule", why)
         if self.readings == "until_next":
             clash("forget", "until_next", "the last row before a gap would hold for ever")
+        if self.readings == "interval":
+            clash("forget", "interval", "a row may hold beyond the gap that ends its key")
 
     @property
     def _is_limited(self) -> bool:
