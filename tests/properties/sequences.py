@@ -219,8 +219,10 @@ def specs(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> SequenceSpec
         case "rows":
             within = draw(st.none() | lengths) if order == "on" else None
             forget = draw(st.none() | lengths) if order == "on" else None
-            few = draw(st.integers(1, 8)), draw(st.integers(1, 6))
-            return RowWindow(*few, "on", within, order, forget)
+            range_ = draw(st.integers(1, 8))
+            least = draw(st.one_of(st.just(1), st.integers(1, range_)))
+            slide = draw(st.integers(1, 6))
+            return RowWindow(range_, slide, "on", within, order, forget, least)
         case "tuple":
             return TupleWindow(draw(lengths), "on", draw(st.integers(1, 4)), order)
         case "slide_on":

@@ -71,6 +71,7 @@ def plan(case: SequenceCase, stream: mt.Stream) -> mt.Plan:
                 forget=spec.forget,
                 order=spec.order,
                 tiebreak="tie",
+                min_rows=spec.min_rows,
                 unfinished=unfinished,
             )
         case TupleWindow(order=order):

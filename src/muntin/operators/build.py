@@ -252,7 +252,10 @@ def _cut(
     match spec:
         case RowWindow(within=within):
             return RankCut(
-                spec.edges, axis, None if within is None else axis.length("within", within)
+                spec.edges,
+                axis,
+                None if within is None else axis.length("within", within),
+                spec.min_rows,
             )
         case TupleWindow():
             return TupleCut(axis.length("range", spec.range), spec.every, axis)

@@ -266,6 +266,8 @@ _KINDS = {
     "REGION": KindClause(_region, ("ALONG", "EXTENT", "PREFER")),
     "FUNCTION": KindClause(_function),
 }
+#: The words of the kinds of frames.
+FRAME_WORDS = (*_KINDS, "PATTERN")
 #: The words that end an expression, of every kind.
 _KIND_WORDS = tuple(dict.fromkeys(word for kind in _KINDS.values() for word in kind.words))
 

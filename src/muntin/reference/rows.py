@@ -135,7 +135,7 @@ class SequenceReference:
             if held and spec.within is not None:
                 edge = self._shifted(held[-1][spec.on], spec.within, -1)
                 held = [row for row in held if row[spec.on] > edge]
-            if held:
+            if len(held) >= spec.min_rows:
                 yield {"window_start": start, "window_end": end}, held, end <= len(rows)
             wid += 1
 

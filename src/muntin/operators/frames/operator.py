@@ -101,7 +101,16 @@ class FrameOperator(OneInput):
     def sequencer(self) -> Sequencer:
         interval = int(self.record["reading"][0]) == INTERVAL
         rules = self.ties, self.missing, self.slots, interval
-        return Sequencer(self.axis, self.bound_type, *rules, self.kind, self.combined, self._lead)
+        return Sequencer(
+            self.axis, self.bound_type, *rules, self.kind, self.combined, self._lead, self._unread
+        )
+
+    @property
+    def _unread(self) -> tuple[str, ...]:
+        """The columns that nothing reads of rows that are in order: aggregates read keys."""
+        if type(self) is not FrameOperator or self.calls or self.combined is not None:
+            return ()
+        return (*self.key_names, *(() if self.slots is not None else ("tick",)))
 
     @property
     def _lead(self) -> int:

@@ -192,6 +192,7 @@ class Stream(StreamJoins):
         within: LengthLike | None = None,
         order: Order = "on",
         tiebreak: str | Sequence[str] | None = None,
+        min_rows: int = 1,
         unfinished: Unfinished = "keep",
         forget: LengthLike | None = None,
         prefix: str = "",
@@ -217,13 +218,15 @@ class Stream(StreamJoins):
                 the same when a micro-batch is repeated and means nothing more.
             tiebreak: Columns that order rows with equal ``on``; rows that still tie are ordered
                 by a hash of the whole row.
+            min_rows: Leave out windows of fewer rows, such as the first ones of a key; rows of
+                all groups count.
             unfinished: What happens at the end of input to windows that miss rows.
             forget: A gap of more than this between two rows of a key ends it as the end of input
                 would, and its next row has rank 0. A stream keeps nothing of a key once
                 punctuation is that far beyond its last row.
             prefix: Put before the names of Muntin's own result columns.
         """
-        spec = RowWindow(range, slide, self.on, within, order, forget)
+        spec = RowWindow(range, slide, self.on, within, order, forget, min_rows)
         groups, ties = self._groups(group), column_names("tiebreak", tiebreak)
         self._known("tiebreak", ties)
         return self._windowed(spec, unfinished, prefix, WindowDetails(group=groups, tiebreak=ties))
