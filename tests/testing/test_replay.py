@@ -56,7 +56,10 @@ PLANS: dict[str, Callable[[mt.Stream], mt.Plan]] = {
 }
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize(
+    "name",
+    ["windows", *(pytest.param(name, marks=pytest.mark.slow) for name in ("rows", "frames"))],
+)
 def test_steps_give_what_spark_gives(spark: SparkSession, name: str) -> None:
     found = {}
     for driver in ("spark", "step"):
