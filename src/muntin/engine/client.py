@@ -7,7 +7,7 @@ is kept between calls, so that a client goes on when its engine was stopped and 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from muntin.engine.follow import follow
+from muntin.engine.overload.sizing import HEADROOM, Sizing
 from muntin.engine.registry_records import QueryRecord
 from muntin.engine.remote.channel import MOST_TABLE
 from muntin.engine.remote.http_calls import HttpCalls, is_address
 from muntin.engine.remote.socket_calls import SocketCalls
 from muntin.errors import ArgumentError, EngineError, UnknownQueryError
+from muntin.specs.overload import Policy
+from muntin.specs.qos import Qos
 from muntin.specs.secrets import HIDDEN
 
 if TYPE_CHECKING:  # they import Spark, for which a client need not wait
@@ -106,6 +109,8 @@ class EngineClient:
         """Add a query, as :meth:`muntin.Engine.register` does."""
         given = {"start": start, "until": until, "owner": owner, "description": description}
         given |= {"tags": [*tags], **options}
+        qos = Qos.of(given.pop("qos", None))
+        given |= {} if qos is None else {"qos": qos.plain or None}
         return self._handle(self.call("register", {"name": name, "text": text, "options": given}))
 
     def queries(
@@ -181,6 +186,51 @@ class EngineClient:
     def costs(self) -> pa.Table:
         """Return what the live queries have cost since the engine started, a row for each."""
         return self.call("costs")
+
+    def budget(
+        self,
+        units: int | None = None,
+        *,
+        seconds: float | None = None,
+        share: float | None = None,
+        query: str | None = None,
+        policy: str | Policy | None = None,
+        waiting: int | None = None,
+        stream: str | None = None,
+    ) -> pa.Table:
+        """Limit what queries spend in a micro-batch, as :meth:`muntin.Engine.budget`."""
+        limits = {"units": units, "seconds": seconds, "share": share, "waiting": waiting}
+        options: dict[str, object] = {**limits, "query": query, "stream": stream}
+        if policy is not None:
+            options["policy"] = asdict(policy if isinstance(policy, Policy) else Policy(policy))
+        return self.call("budget", {"options": options})
+
+    def drop_budget(self, query: str | None = None, *, stream: str | None = None) -> pa.Table:
+        """Let queries spend what they need again: one of them, or all."""
+        return self.call("drop_budget", {"options": {"query": query, "stream": stream}})
+
+    def sizing(
+        self, rates: Mapping[str, object] | None = None, *, headroom: float = HEADROOM
+    ) -> dict[str, Sizing]:
+        """Return for streams whether they fit at some rates, as :meth:`muntin.Engine.sizing`."""
+        found = self.call("sizing", {"rates": rates, "headroom": headroom})
+        return {name: Sizing.of_json(data) for name, data in found.items()}
+
+    def quality(self) -> list[dict[str, Any]]:
+        """Return what answers are worth now, as :meth:`muntin.Engine.quality`."""
+        return list(self.call("quality"))
+
+    def overload(self) -> dict[str, dict[str, Any]]:
+        """Return what is done about overload now, as :meth:`muntin.Engine.overload`."""
+        return dict(self.call("overload"))
+
+    def spent(self) -> list[dict[str, Any]]:
+        """Return what is limited, as :meth:`muntin.Engine.spent`."""
+        return list(self.call("spent"))
+
+    def budgets(self) -> pa.Table:
+        """Return what queries may spend, and what they have used and shed."""
+        return self.call("budgets")
 
     def network(self) -> dict[str, StreamNetwork]:
         """Return what runs for each stream: its parts with the queries that share them."""
