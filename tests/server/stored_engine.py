@@ -64,7 +64,6 @@ class StoredEngine:
         self.committed = CommitListeners()
         self.spark = SimpleNamespace(conf=SimpleNamespace(get=lambda name: "UTC"))
         self.declared: tuple[str, ...] = ()
-        self.memory = None
         self._streams: dict[str, StoredStream] = {}
 
     def stream_of(self, name: str) -> StoredStream:
