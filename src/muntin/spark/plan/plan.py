@@ -152,7 +152,9 @@ class PlanParts:
             return self.finisher.apply(empty)
         operator = self.batch_operator
         messages = self._messages(self._routes(operator, in_batch=True), originals=False)
-        return self.finisher.apply(batch_driver.run(messages, operator, self.flat_schema))
+        renamed = self.finisher.renamed
+        results = batch_driver.run(messages, operator, self.flat_schema, renamed)
+        return results if renamed is not None else self.finisher.apply(results)
 
     def tagged_output(self, *, keep_refused: bool) -> DataFrame:
         """Return results, refused rows and counts of one streaming query, each with its tag."""
