@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from muntin.engine.local_server import Served
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.remote.local_server import Served
 from muntin.errors import EngineError
 from muntin.specs.overload import Policy
 
@@ -47,6 +47,11 @@ class ServedEngine(Protocol):
     def budget(self) -> Callable[..., pa.Table]: ...
     def drop_budget(self, query: str | None = None, *, stream: str | None = None) -> pa.Table: ...
     def budgets(self) -> pa.Table: ...
+    @property
+    def sizing(self) -> Callable[..., Mapping[str, Any]]: ...
+    def quality(self) -> list[dict[str, object]]: ...
+    def overload(self) -> Mapping[str, object]: ...
+    def spent(self) -> list[dict[str, object]]: ...
     def estimated_bytes(self, stream: str | None = None) -> int: ...
     @property
     def would_add(self) -> Callable[..., Any]: ...
@@ -122,6 +127,12 @@ def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str,
     return {
         "budget": budget,
         "budgets": engine.budgets,
+        "sizing": lambda rates, headroom: {
+            name: found.json for name, found in engine.sizing(rates, headroom=headroom).items()
+        },
+        "quality": engine.quality,
+        "overload": engine.overload,
+        "spent": engine.spent,
         "drop_budget": lambda options: engine.drop_budget(**options),
         "hello": lambda: {"pid": os.getpid()},
         "register": register,

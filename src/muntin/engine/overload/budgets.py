@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from muntin.engine.costs.stream_costs import StreamCosts
 from muntin.engine.engine_stream import EngineStream
+from muntin.engine.overload.qos_of_query import qos_of
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import RUNNING, TAP, QueryRecord
 from muntin.errors import ArgumentError, EngineError
@@ -72,7 +73,8 @@ class EngineBudgets:
             query: Whose budget it is; without it that of all queries together, each of which has
                 an equal part.
             policy: On what the budget is spent: ``"oldest"`` (the default), ``"newest"``,
-                ``"random"``, ``"windows"``, ``"preference"`` or a :class:`muntin.Policy`.
+                ``"random"``, ``"windows"``, ``"preference"`` or a :class:`muntin.Policy`. For a
+                query that states a graph of values also ``"value"``, which takes that graph.
             waiting: How many rows of a query may wait.
             stream: The stream, if not all streams of the engine are meant.
 
@@ -87,9 +89,9 @@ class EngineBudgets:
             if query is not None:
                 raise ArgumentError("query", query, "units=, seconds=, share= or policy= beside it")
             return self.budgets()
-        chosen = policy if isinstance(policy, Policy) else Policy(policy or "oldest")
         kept = WAITING if waiting is None else waiting
         record = None if query is None else self.registry.get(query)
+        chosen = policy if isinstance(policy, Policy) else _policy(policy or "oldest", record)
         for own in self._streams_meant(stream, record):
             made = units if seconds is None else units_of(seconds, own.costs)
             budget = QueryBudget(made, share, chosen, kept)
@@ -162,6 +164,14 @@ class EngineBudgets:
                 raise ArgumentError("stream", stream, f"{record.name} reads {record.stream}")
             return [self.stream_of(record.stream)]
         return [*self._streams.values()] if stream is None else [self.stream_of(stream)]
+
+
+def _policy(name: str, record: QueryRecord | None) -> Policy:
+    """Return a policy by its name; that by value has the graph that a query states."""
+    qos = None if record is None or name != "value" else qos_of(record)
+    if qos is None or qos.value is None:
+        return Policy(name)
+    return Policy(name, qos.value.column, qos.value.points)
 
 
 def units_of(seconds: float, costs: StreamCosts) -> int:

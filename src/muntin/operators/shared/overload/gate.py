@@ -2,7 +2,7 @@
 
 Rows come to the gate as they were read. Those for which there are units go on to the query, others
 wait in the state, and those that can wait no longer are shed. Nothing is decided by a clock, by the
-order in which rows came, or by who read them. [Promising tuples 4.1.2; AV-38]
+order in which rows came, or by who read them. [Promising tuples 4.1.2, AV-38]
 """
 
 from __future__ import annotations
