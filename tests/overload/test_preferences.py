@@ -47,7 +47,7 @@ QUERIES = {
     "selection": f"SELECT ItemNo, Price FROM Store1 WHERE Price < 50 WITH PREFERENCE desc {COUNT}",
     "valued": f"SELECT ItemNo, Price FROM Store1 WITH PREFERENCE desc {COUNT}\u00d7Store1.Price",
     "average": "SELECT window_end, avg(ItemNo) AS m FROM Store1 AS S1 [TUMBLING 10 SECONDS] "
-    f"GROUP BY () WITH PREFERENCE weighted {COUNT}",
+    f"WITH PREFERENCE weighted {COUNT}",
 }
 ENOUGH = QueryBudget(units=10**6)
 ZERO = datetime(2026, 1, 1, tzinfo=UTC)
