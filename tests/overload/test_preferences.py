@@ -101,7 +101,6 @@ def items(done: Answered) -> Counter[int]:
     ("word", "units", "results"),
     [
         ("desc", 12, {5: 6}),  # three 5s, with two partners each: six results
-        ("weighted", 12, {5: 4, 9: 1}),  # two 5s and a 9: five results
         ("asc", 3, {3: 1}),  # the 3 alone, which hardly occurs: an outlier
     ],
 )
@@ -120,6 +119,25 @@ def test_figure_1(
     assert done.answers[1][COMPLETENESS].to_pylist() == [(6 - done.waiting[1]) / 6] * rows
 
 
+def test_figure_1_weighted(engine: mt.Engine, stores: Case) -> None:
+    """The values have turns in the ratio 2 : 1 : 1, and two 5s and a 9 are one of the draws."""
+    program, seen = program_of(engine, "weighted"), Counter()
+    for seed in range(40):
+        stream = stores.stream(1)
+        budget = QueryBudget(units=12, policy=Policy("oldest", seed=seed))
+        run(stream, program, [sold(stores, 1, 5, 9, 3, 5)], ENOUGH)
+        found = items(run(stream, program, [sold(stores, 0, 5, 9, 5, 3, 9, 5)], budget))
+        seen[tuple(sorted(found.items()))] += 1
+    assert seen[(5, 4), (9, 1)] > 0  # five results
+    rows = {5: 0, 9: 0, 3: 0}
+    for found, times in seen.items():
+        for item, results in found:
+            rows[item] += times * results // (2 if item == 5 else 1)
+    assert all(rows.values())
+    assert rows[5] > rows[9]
+    assert rows[5] > rows[3]
+
+
 def test_an_item_that_is_frequent_comes_first(engine: mt.Engine, stores: Case) -> None:
     program, stream = program_of(engine, "selection"), stores.stream(1)
     batch = [sold(stores, 0, 7, 1, 7, 2, 7, 3)]
@@ -133,14 +151,18 @@ def test_a_row_is_worth_its_count_times_its_price(engine: mt.Engine, stores: Cas
 
 
 def test_an_aggregate_states_the_share_it_has_seen(engine: mt.Engine, stores: Case) -> None:
-    """Two of three values in turns by their counts, and not the first rows."""
-    program, stream = program_of(engine, "average"), stores.stream(1)
-    batch = [sold(stores, 0, 8, 1, 1, 1, 1, 1, 1, 8), sold(stores, 0, 0, start=12)]
-    done = run(stream, program, batch, QueryBudget(units=4, waiting=0))
-    (answer,) = done.answers[1].to_pylist()
-    assert answer["m"] == (1 + 1 + 1 + 8) / 4
-    assert answer[COMPLETENESS] == 0.5
-    assert done.shed == {1: 5}
+    """Values have turns by their counts: about as many of each as there are."""
+    program, means = program_of(engine, "average"), []
+    for seed in range(40):
+        stream = stores.stream(1)
+        budget = QueryBudget(units=4, waiting=0, policy=Policy("oldest", seed=seed))
+        batch = [sold(stores, 0, 8, 1, 1, 1, 1, 1, 1, 8), sold(stores, 0, 1, start=12)]
+        done = run(stream, program, batch, budget)
+        (answer,) = done.answers[1].to_pylist()
+        assert 3 / 8 <= answer[COMPLETENESS] <= 4 / 8
+        assert done.shed == {1: 5}
+        means.append(answer["m"])
+    assert abs(sum(means) / len(means) - (6 * 1 + 2 * 8) / 8) < 1
 
 
 def test_what_is_older_promises_less(engine: mt.Engine, stores: Case) -> None:
