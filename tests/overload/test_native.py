@@ -176,8 +176,8 @@ def test_a_query_without_tolerance_stops_native_shedding(
 
 
 def test_sizing_is_of_what_was_measured(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path / "rows", 0, 1_000)
     with opened(spark, tmp_path / "rows", tmp_path / "home") as engine:
-        put(tmp_path / "rows", 0, 1_000)
         engine.register("q", "SELECT x FROM line WHERE v = 3", qos=TOLERANT)
         engine.start()
         engine.serve()
@@ -232,3 +232,9 @@ def test_graphs_that_cannot_be_are_refused(spark: SparkSession, tmp_path: Path) 
         engine["q"].change("SELECT x, k FROM line")
         assert engine["q"].qos is not None
         assert "share 0 " in engine["q"].explain()
+        engine.register("w", "SELECT x FROM line", qos={"value": ("v", [(0, 2), (6, 0)])})
+        engine.budget(100, query="w", policy="value")
+        decided = engine.registry.decision("line").queries[engine["w"].id]
+        assert decided.policy == mt.Policy("value", "v", [(0, 1), (6, 0)])
+        with pytest.raises(ArgumentError, match="a column and a graph"):
+            engine.budget(100, query="q", policy="value")
