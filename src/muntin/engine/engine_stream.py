@@ -298,9 +298,10 @@ class EngineStream(StreamQueries):
 
     def stop(self) -> None:
         """Stop the streaming query between two micro-batches."""
-        if self.query is not None:
-            self.query.stop()
-            self.query = None
+        with self._restarting:  # a restart that is under way ends first, and is stopped
+            if self.query is not None:
+                self.query.stop()
+                self.query = None
         if self.history is not None:
             self.history.stop()
             self.history = None
