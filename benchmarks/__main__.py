@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.cold import short_questions
-from benchmarks.engine import asking, filling, on_spark, predicates, result_log
+from benchmarks.engine import asking, filling, on_spark, predicates, result_log, shared_windows
 from benchmarks.engines import in_one_process
 from benchmarks.frames import (
     figure10,
@@ -68,6 +68,7 @@ WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "frame_reduction": reduction.run,
     "predicates": predicates.run,
     "result_log": result_log.run,
+    "shared_windows": shared_windows.run,
     "short_questions": short_questions.run,
 }
 #: Benchmarks of growth take long, and run only with ``--growth`` or by name.

@@ -175,7 +175,7 @@ def _watch(
         now = time.monotonic()
         if answers.num_rows:
             after = max(answers["micro_batch"].to_pylist())
-            share = [1.0] * answers.num_rows
+            share: list[float | None] = [1.0] * answers.num_rows
             if "completeness" in answers.column_names:
                 share = answers["completeness"].to_pylist()
             for end, own in zip(answers["window_end"].to_pylist(), share, strict=True):

@@ -87,7 +87,7 @@ def test_the_answer_now_and_as_of_an_earlier_punctuation(desk: Desk) -> None:
 
 def test_refused_rows_are_counted(desk: Desk) -> None:
     found = desk.http("GET", "/queries/sums/refused").json
-    assert set(found["counts"]) == {"late", "refused", "between"}
+    assert set(found["counts"]) == {"late", "refused", "between", "shed"}
     assert (found["rows"], found["kept"]) == ([], False)
 
 
@@ -212,6 +212,19 @@ def test_the_api_describes_itself(desk: Desk) -> None:
     found = desk.http("GET", "/openapi.json").json
     assert "/api/v1/queries/{id}/results" in found["paths"]
     assert desk.http("GET", "///healthz").json == {"status": "ok"}
+
+
+def test_prometheus_reads_figures_of_every_query(desk: Desk) -> None:
+    found = desk.http("GET", "///metrics")
+    assert found.headers["content-type"].startswith("text/plain; version=0.0.4")
+    figures = dict(
+        line.rsplit(" ", 1) for line in found.body.decode().splitlines() if line[0] != "#"
+    )
+    assert int(figures['muntin_query_used_total{stream="line",query="sums"}']) == 12
+    assert figures['muntin_query_active{stream="line",query="sums"}'] == "1"
+    assert int(figures['muntin_stream_rows_total{stream="line"}']) == 12
+    assert figures["muntin_subscribers"] == "0"
+    assert int(figures['muntin_http_answers_total{status="200"}']) > 0
 
 
 def test_every_mistake_has_the_one_shape(desk: Desk) -> None:

@@ -26,11 +26,11 @@ from muntin.engine.engine_stream import EngineStream
 from muntin.engine.filling.from_panes import base_program
 from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
-from muntin.engine.local_server import LocalServer
 from muntin.engine.overload.engine_load import EngineLoad
 from muntin.engine.planning.declared_inputs import DeclaredInputs
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.remote.local_server import LocalServer
 from muntin.engine.result_log import ResultLog
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.deliveries import Deliveries

@@ -491,23 +491,21 @@ class EngineStream(StreamQueries):
 
     def _is_filling(self, command: LoggedCommand) -> bool:
         """Return whether a command is in force only when its query has seen the kept rows."""
-        if command.kind not in ("register", "change") or command.query_id is None:
-            return False
-        generations = self.registry.generations(command.query_id)
-        return any(record.status == "filling" for record in generations)
+        made = self.registry.made_by(command.seq)
+        return made is not None and made.status == "filling"
 
     def _how(self, command: LoggedCommand) -> str:
         """Return whether a command came in force in the running query, or by a restart of it."""
         if command.kind not in ("register", "change") or command.query_id is None:
             return "in place"
-        record = self.registry.find(command.query_id)
+        record = self.registry.made_by(command.seq) or self.registry.find(command.query_id)
         restarted = record is not None and from_json(record.program).restart
         return "restart" if restarted else "in place"
 
     def _filled(self, command: LoggedCommand) -> str:
         if command.kind not in ("register", "change") or command.query_id is None:
             return "nothing"
-        record = self.registry.find(command.query_id)
+        record = self.registry.made_by(command.seq) or self.registry.find(command.query_id)
         if record is not None and from_json(record.program).numbered(record.number).takes_panes:
             return "panes"
         return "rows" if record is not None and record.start != "now" else "nothing"

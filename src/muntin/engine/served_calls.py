@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from muntin.engine.local_server import Served
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.remote.local_server import Served
 from muntin.errors import EngineError
 from muntin.specs.overload import Policy
 

@@ -15,8 +15,10 @@ from starlette.types import ASGIApp
 from muntin.errors import MuntinError
 from muntin.server.problems import HttpError, problem_bytes, status_of
 from muntin.server.routes import (
+    call_routes,
     event_routes,
     measure_routes,
+    metric_routes,
     query_routes,
     result_routes,
     session_routes,
@@ -48,12 +50,17 @@ def create_app(service: Service, guard: GuardSettings | None = None) -> ASGIApp:
         *(session_routes, query_routes, result_routes, statement_routes, stream_routes),
         measure_routes,
         event_routes,
+        call_routes,
     ):
         app.include_router(routes.router, prefix=BASE)
     app.include_router(session_routes.health)
+    app.include_router(metric_routes.router)
     _answer_errors(app)
     app.mount("/", StaticPage(STATIC))
-    return Guard(app, guard or GuardSettings(), service.sessions)
+    settings = guard or GuardSettings()
+    guarded = Guard(app, settings, service.sessions, service.audit)
+    service.answered = guarded.answered
+    return guarded
 
 
 def _answer_errors(app: FastAPI) -> None:

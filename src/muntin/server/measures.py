@@ -28,5 +28,13 @@ class Measures:
         return [*self.engine.quality()]
 
     def summaries(self) -> list[Mapping[str, Any]]:
-        """Return the summaries that the engine keeps."""
-        return []
+        """Return the summaries that were declared."""
+        return [
+            {
+                "name": name,
+                "stream": summary.stream,
+                "attribute": summary.attribute,
+                "text": str(summary),
+            }
+            for name, summary in self.engine.summaries().items()
+        ]

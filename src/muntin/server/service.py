@@ -13,8 +13,8 @@ from fastapi import Depends, Request
 from muntin.engine.costs.query_cost import QueryCost
 from muntin.engine.engine import Engine
 from muntin.engine.engine_stream import EngineStream
-from muntin.engine.local_server import Served
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.remote.local_server import Served
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.targets import session_zone
 from muntin.server.events.feed import AnswerFeed
@@ -22,10 +22,12 @@ from muntin.server.events.hub import EventHub
 from muntin.server.measures import Measures
 from muntin.server.problems import HttpError
 from muntin.server.safe_texts import SafeTexts
+from muntin.server.security.audit import AuditLog
 from muntin.server.security.page_sessions import Sessions
 from muntin.server.security.roles import Caller, Role
 from muntin.server.shapes import freshness_of, query_shape, query_status, stream_status
 from muntin.server.threads import Threads
+from muntin.server.warm_runs import WarmRuns
 
 #: The version of the API, which is in its paths.
 API_VERSION = 1
@@ -38,21 +40,17 @@ class ServiceSettings:
 
     Args:
         root: The folder below which statements may read and write files; None if there are none.
-        most_body: The bytes of the largest request.
         most_rows: The rows of the largest answer of JSON.
         most_result: The bytes of the largest answer of any form, before it is written.
         most_subscribers: How many may watch events at a time.
         queue_rows: The rows that may wait for a subscriber.
-        calls_a_minute: The requests of one caller in a minute.
     """
 
     root: Path | None = None
-    most_body: int = 1024 * 1024
     most_rows: int = 100_000
     most_result: int = 512 * 1024 * 1024
     most_subscribers: int = 1_100
     queue_rows: int = 10_000
-    calls_a_minute: int = 6_000
 
 
 @dataclass
@@ -65,6 +63,8 @@ class Service:
         stop: Lets the process come to its end.
         sessions: Who has which role.
         threads: Where calls of the engine run.
+        audit: Where changes and refusals are noted.
+        answered: How many requests were answered, by status.
     """
 
     engine: Engine
@@ -72,12 +72,18 @@ class Service:
     stop: Callable[[], None] = lambda: None
     sessions: Sessions = field(default_factory=Sessions)
     threads: Threads = field(default_factory=Threads)
+    audit: AuditLog | None = None
+    answered: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.texts = SafeTexts(self.settings.root)
-        self.calls: Mapping[str, Served] = served_calls(self.engine, self.stop)
+        self.calls: Mapping[str, Served] = {
+            **served_calls(self.engine, self.stop),
+            "run": lambda text: self.runs.run(text),
+        }
         self.zone: tzinfo = session_zone(self.engine.spark)
         self.measures = Measures(self.engine)
+        self.runs = WarmRuns(self.engine.spark, self.texts)
         self.feed = AnswerFeed(self.engine, self.zone)
         most = self.settings.most_subscribers
         self.hub = EventHub(self.engine, self.feed, self.threads, self.status, most)
@@ -86,6 +92,8 @@ class Service:
         """End what is under way for callers; the engine stays."""
         self.hub.close()
         self.threads.close()
+        if self.audit is not None:
+            self.audit.close()
 
     @property
     def streams(self) -> list[EngineStream]:
@@ -114,6 +122,7 @@ class Service:
             record,
             stream.cost(record),
             freshness_of(stream),
+            stream.counts_of(record.number).shed,
             self.staged(record.stream).get(record.id),
         )
 
@@ -122,7 +131,10 @@ class Service:
         queries = []
         for stream in self.streams:
             fresh = freshness_of(stream)
-            queries += [query_status(record, cost, fresh) for record, cost in self.costs(stream)]
+            queries += [
+                query_status(record, cost, fresh, stream.counts_of(record.number).shed)
+                for record, cost in self.costs(stream)
+            ]
         streams = [stream_status(self.engine, stream) for stream in self.streams]
         return {"streams": streams, "queries": queries}
 
@@ -133,7 +145,11 @@ class Service:
             costs, fresh = self.costs(stream), freshness_of(stream)
             staged = self.staged(stream.name)
             found += [
-                query_shape(record, cost, fresh, staged.get(record.id)) for record, cost in costs
+                query_shape(
+                    *(record, cost, fresh, stream.counts_of(record.number).shed),
+                    staged.get(record.id),
+                )
+                for record, cost in costs
             ]
         return found
 

@@ -18,7 +18,7 @@ from muntin.kernels.arrays import Floats, Ints, Mask
 from muntin.operators.common.admission import is_late
 from muntin.operators.join.operator import PairJoinOperator
 from muntin.operators.protocol import Changes, Punctuation, State, forget
-from muntin.operators.shared.overload.admission import Work, by_rank, first_of
+from muntin.operators.shared.overload.chosen_rows import Work, by_rank, first_of
 from muntin.operators.shared.overload.join_work import JoinWork
 from muntin.operators.shared.overload.ledger import SHED_ROWS, USED_ROWS, WindowLedger
 from muntin.operators.shared.overload.preferred_rows import SortKey, preferred_keys
