@@ -107,8 +107,10 @@ def put(folder: Path, first: int, count: int) -> None:
     folder.mkdir(exist_ok=True)
     x = np.arange(first, first + count)
     path = folder / f"{first:08d}.parquet"
-    pq.write_table(pa.table({"x": x, "k": x % 2, "v": x % 7}), path, row_group_size=1000)
-    os.utime(path, (moment := next(CLOCK), moment))
+    hidden = path.with_name(f".{path.name}")  # a stream that runs sees it when it is whole
+    pq.write_table(pa.table({"x": x, "k": x % 2, "v": x % 7}), hidden, row_group_size=1000)
+    os.utime(hidden, (moment := next(CLOCK), moment))
+    hidden.replace(path)
 
 
 def opened(spark: SparkSession, folder: Path, home: Path) -> mt.Engine:
