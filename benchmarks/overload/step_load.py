@@ -113,7 +113,7 @@ def capacity_of(spark: SparkSession, folder: Path) -> Sizing:
     """Return what was measured of micro-batches of several sizes, two seconds apart."""
     with opened(spark, folder, tolerant=False) as engine:
         engine.start()
-        for number, rate in enumerate([20_000, *(100_000, 400_000, 800_000) * 4]):
+        for number, rate in enumerate([20_000, 400_000, *(200_000, 400_000, 800_000) * 4]):
             path = folder / "rows" / f"{number:04d}.parquet"
             pq.write_table(rows_of(number * 2, 2, rate / 2), folder / "next")
             (folder / "next").rename(path)
