@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,12 @@ from muntin.engine.commit import BatchReport, StreamProgress
 from muntin.engine.overload.shedder import Shedder, why_not_native
 from muntin.engine.overload.stream_load import StreamLoad
 from muntin.engine.registry import Registry
-from muntin.operators.shared.as_json import to_json
+from muntin.operators.shared.as_json import from_json, to_json
 from muntin.operators.shared.program import QueryProgram
+from muntin.spark.exchange.pinned_versions import Pin, VersionFiles, overload_of
 from muntin.specs.overload import OverloadDecision
 from muntin.specs.qos import Qos
+from tests.engine.dying import at_every_step
 
 TOLERANT = Qos(delay=[(4, 1), (20, 0)], share=[(1, 1), (0.1, 0)])
 CAPACITY = 10_000
@@ -53,9 +56,9 @@ class Stream:
     def retrigger(self, seconds: float) -> None:
         self.pace.append(seconds)
 
-    def run(self, rows: int) -> OverloadDecision:
+    def run(self, offered: float) -> OverloadDecision:
         """Run a micro-batch of a second in which so many rows come; return what is in force."""
-        kept = self.registry.decision(self.name).kept
+        rows, kept = round(offered), self.registry.decision(self.name).kept
         seconds = 0.1 + 0.9 * rows * kept / CAPACITY
         self.load.interval, self.load.gap = 1.0, 1.0
         self.load.commit(self.number, self.now, round(rows * kept), [])
@@ -154,3 +157,70 @@ def test_a_restart_goes_on_shedding() -> None:
     shedder = Shedder.of(OverloadDecision(kept=0.4))
     assert (shedder.control.rate, shedder.control.steps) == (0.4, ("shed",))
     assert Shedder.of(OverloadDecision()).control.rate == 1
+
+
+# Killed while rows are shed
+
+
+def test_what_was_kept_is_kept_again_whenever_the_process_dies(tmp_path: Path) -> None:
+    """A micro-batch that is repeated has the rate that it had; each is a hash of a row's place."""
+    home = tmp_path / "home"
+
+    def check(words: list[str]) -> None:
+        files = VersionFiles(str(home))
+        told = dict(word.split("=") for word in words)
+        assert {batch: str(kept_in(files, int(batch))) for batch in told} == told
+        serve(home, lambda word: None)
+        assert {batch: str(kept_in(files, int(batch))) for batch in told} == told
+        rates = [kept_in(files, batch) for batch in range(MICRO_BATCHES + 1)]
+        assert min(rates) < 0.5
+        registry = Registry(home)
+        decided = [c for c in registry.commands() if c.kind == "overload"]
+        assert from_json(str(decided[-1].details["decision"])) == registry.decision("line")
+        registry.close()
+        shutil.rmtree(home)
+
+    assert at_every_step(lambda report: serve(home, report), check, 401) > 1_000
+
+
+MICRO_BATCHES = 12
+
+
+def serve(home: Path, report: Callable[[str], None]) -> None:
+    """Run micro-batches from where it was: decide, write a version, pin the next one."""
+    home.mkdir(exist_ok=True)
+    registry, files = Registry(home), VersionFiles(str(home))
+    stream = Stream(registry)
+    if "line" not in registry.streams():
+        registry.log("line", "create_stream", None, {})
+    if registry.find("q") is None:
+        register(stream, "q", TOLERANT)
+    stream.shedder = Shedder.of(registry.decision("line"))
+    files.pin(0, published(registry, files))
+    for batch in range(files.last_pinned() or 0, MICRO_BATCHES):
+        stream.number = batch
+        stream.run((3 if batch >= 4 else 0.5 + batch / 10) * CAPACITY)
+        files.pin(batch + 1, published(registry, files))
+        report(f"{batch + 1}={kept_in(files, batch + 1)}")
+    registry.close()
+
+
+def published(registry: Registry, files: VersionFiles) -> Pin:
+    before = registry.newest_version("line")
+    change = registry.next_version("line")
+    if change is not None:
+        parent = None if before is None else Pin(*before)
+        programs = {**change.added, **change.changed}
+        pin = files.write(change.number, parent, programs, change.removed, change.overload)
+        registry.record_version("line", change.number, pin.digest)
+    newest = registry.newest_version("line")
+    assert newest is not None
+    return Pin(*newest)
+
+
+def kept_in(files: VersionFiles, batch: int) -> float:
+    """Return the share of the rows that a micro-batch keeps, as its tasks read it."""
+    pin = files.pinned(batch)
+    assert pin is not None
+    text = overload_of(files.folder, pin)
+    return 1.0 if text is None else float(from_json(text).kept)
