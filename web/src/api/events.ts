@@ -80,7 +80,8 @@ export class EventStream {
     const given = parameters({ status: true, overflow: "skip", last_event_id: this.lastId || undefined });
     const source = new EventSource(`${BASE}/events?queries=${this.watched}&${given}`);
     this.source = source;
-    source.addEventListener("hello", () => {
+    source.addEventListener("hello", (event) => {
+      this.lastId = (event as MessageEvent<string>).lastEventId || this.lastId;
       this.attempts = 0;
       this.connection.value = "live";
     });

@@ -67,8 +67,8 @@ class EventHub:
         self.closing = True
         self._call(self._wake)
 
-    def enter(self) -> None:
-        """Count a subscriber; raise if there are too many."""
+    def check_room(self) -> None:
+        """Raise if there are too many subscribers."""
         if self.subscribers >= self._most:
             raise HttpError(
                 503,
@@ -76,6 +76,9 @@ class EventHub:
                 "try again later, or start the server with more, --subscribers",
                 {"Retry-After": "5"},
             )
+
+    def enter(self) -> None:
+        """Count a subscriber."""
         self._loop = asyncio.get_running_loop()
         self.subscribers += 1
 

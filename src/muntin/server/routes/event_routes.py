@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import unquote
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, Request, Response
 from fastapi.sse import EventSourceResponse
 
 from muntin.server.events.event_ids import EventId
@@ -17,9 +17,12 @@ from muntin.server.security.roles import Role
 from muntin.server.service import Reader, ServiceHere
 
 router = APIRouter(tags=["events"])
+_DESCRIBED: dict[int | str, dict[str, Any]] = {
+    200: {"content": {EventSourceResponse.media_type: {"schema": {"type": "string"}}}}
+}
 
 
-@router.get("/events", response_class=EventSourceResponse)
+@router.get("/events", response_class=Response, responses=_DESCRIBED)
 async def events(
     service: ServiceHere,
     caller: Reader,
@@ -40,6 +43,7 @@ async def events(
         Watched(unquote(own.query), own.generation) for own in read_watched(queries)
     )
     hub = service.hub
+    hub.check_room()
     known = await hub.begin(watched, EventId.of(last or last_event_id))
     headers = request.headers
     shown = (headers.get("authorization"), cookie_of(headers.get("cookie", "")), caller.address)
