@@ -60,6 +60,8 @@ def members_of(generations: Sequence[QueryRecord], wanted: int | None) -> list[W
     if wanted is not None:
         return [_member(own, _since(own), None) for own in begun if own.generation == wanted]
     own_time = [own for own in begun if not own.staged]
+    if not own_time:
+        return []  # it is registered, and no micro-batch has it yet
     ends = [*(_since(own) for own in own_time[1:]), None]
     return [_member(own, _since(own), end) for own, end in zip(own_time, ends, strict=True)]
 
