@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPResponse
@@ -45,12 +45,12 @@ class HttpClient:
         path: str,
         body: object = None,
         headers: Mapping[str, str] | None = None,
-        raw: bytes | None = None,
+        raw: bytes | Iterable[bytes] | None = None,
     ) -> Answer:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             given = {**self.headers, **(headers or {})}
-            data = raw
+            data: bytes | Iterable[bytes] | None = raw
             if body is not None:
                 data = json.dumps(body).encode()
                 given.setdefault("Content-Type", "application/json")

@@ -18,6 +18,7 @@ from muntin.engine.result_log import ResultLog
 from muntin.errors import EngineError
 from muntin.server.app import create_app
 from muntin.server.http_server import HttpServer
+from muntin.server.security.audit import AuditLog
 from muntin.server.security.guard import GuardSettings
 from muntin.server.security.page_sessions import Sessions
 from muntin.server.service import Service, ServiceSettings
@@ -143,10 +144,13 @@ def stored_desk(
     settings: ServiceSettings | None = None,
     sessions: Sessions | None = None,
     guard: GuardSettings | None = None,
+    audit: AuditLog | None = None,
 ) -> Iterator[StoredDesk]:
     """Serve an engine until the end of the context."""
     given: Any = engine
-    service = Service(given, settings or ServiceSettings(), sessions=sessions or Sessions())
+    service = Service(
+        given, settings or ServiceSettings(), sessions=sessions or Sessions(), audit=audit
+    )
     with HttpServer(create_app(service, guard)) as server:
         try:
             yield StoredDesk(engine, service, HttpClient(server.port))

@@ -214,6 +214,19 @@ def test_the_api_describes_itself(desk: Desk) -> None:
     assert desk.http("GET", "///healthz").json == {"status": "ok"}
 
 
+def test_prometheus_reads_figures_of_every_query(desk: Desk) -> None:
+    found = desk.http("GET", "///metrics")
+    assert found.headers["content-type"].startswith("text/plain; version=0.0.4")
+    figures = dict(
+        line.rsplit(" ", 1) for line in found.body.decode().splitlines() if line[0] != "#"
+    )
+    assert int(figures['muntin_query_used_total{stream="line",query="sums"}']) == 12
+    assert figures['muntin_query_active{stream="line",query="sums"}'] == "1"
+    assert int(figures['muntin_stream_rows_total{stream="line"}']) == 12
+    assert figures["muntin_subscribers"] == "0"
+    assert int(figures['muntin_http_answers_total{status="200"}']) > 0
+
+
 def test_every_mistake_has_the_one_shape(desk: Desk) -> None:
     cases = [
         ("GET", "/nix", None, 404),

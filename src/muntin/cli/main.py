@@ -21,6 +21,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = MappingProxyType(
         "explain": ("explain", "Print how the queries of a file will run, without running them."),
         "check": ("check", "Find mistakes in a file, without running it."),
         "engine": ("engine", "Run many queries over one stream, and ask, add and drop them."),
+        "serve": ("serve", "Serve an engine to a team: its API and its page."),
+        "token": ("token", "Make a token for a served engine."),
         "plot": ("plot", "Draw the frames or windows of a query."),
         "demo": ("demo", "Run one of the demonstrations."),
         "state": ("state", "Show what a checkpoint holds."),

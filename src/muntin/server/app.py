@@ -17,6 +17,7 @@ from muntin.server.problems import HttpError, problem_bytes, status_of
 from muntin.server.routes import (
     event_routes,
     measure_routes,
+    metric_routes,
     query_routes,
     result_routes,
     session_routes,
@@ -51,9 +52,13 @@ def create_app(service: Service, guard: GuardSettings | None = None) -> ASGIApp:
     ):
         app.include_router(routes.router, prefix=BASE)
     app.include_router(session_routes.health)
+    app.include_router(metric_routes.router)
     _answer_errors(app)
     app.mount("/", StaticPage(STATIC))
-    return Guard(app, guard or GuardSettings(), service.sessions)
+    settings = guard or GuardSettings()
+    guarded = Guard(app, settings, service.sessions, service.audit)
+    service.answered = guarded.answered
+    return guarded
 
 
 def _answer_errors(app: FastAPI) -> None:

@@ -22,6 +22,7 @@ from muntin.server.events.hub import EventHub
 from muntin.server.measures import Measures
 from muntin.server.problems import HttpError
 from muntin.server.safe_texts import SafeTexts
+from muntin.server.security.audit import AuditLog
 from muntin.server.security.page_sessions import Sessions
 from muntin.server.security.roles import Caller, Role
 from muntin.server.shapes import freshness_of, query_shape, query_status, stream_status
@@ -38,21 +39,17 @@ class ServiceSettings:
 
     Args:
         root: The folder below which statements may read and write files; None if there are none.
-        most_body: The bytes of the largest request.
         most_rows: The rows of the largest answer of JSON.
         most_result: The bytes of the largest answer of any form, before it is written.
         most_subscribers: How many may watch events at a time.
         queue_rows: The rows that may wait for a subscriber.
-        calls_a_minute: The requests of one caller in a minute.
     """
 
     root: Path | None = None
-    most_body: int = 1024 * 1024
     most_rows: int = 100_000
     most_result: int = 512 * 1024 * 1024
     most_subscribers: int = 1_100
     queue_rows: int = 10_000
-    calls_a_minute: int = 6_000
 
 
 @dataclass
@@ -65,6 +62,8 @@ class Service:
         stop: Lets the process come to its end.
         sessions: Who has which role.
         threads: Where calls of the engine run.
+        audit: Where changes and refusals are noted.
+        answered: How many requests were answered, by status.
     """
 
     engine: Engine
@@ -72,6 +71,8 @@ class Service:
     stop: Callable[[], None] = lambda: None
     sessions: Sessions = field(default_factory=Sessions)
     threads: Threads = field(default_factory=Threads)
+    audit: AuditLog | None = None
+    answered: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.texts = SafeTexts(self.settings.root)
@@ -86,6 +87,8 @@ class Service:
         """End what is under way for callers; the engine stays."""
         self.hub.close()
         self.threads.close()
+        if self.audit is not None:
+            self.audit.close()
 
     @property
     def streams(self) -> list[EngineStream]:

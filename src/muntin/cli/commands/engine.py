@@ -79,7 +79,7 @@ def start(home: Path, **arguments: Any) -> None:
     from muntin.parser.parse import parse
 
     text = None if arguments["file"] is None else arguments["file"].read_text()
-    statements = [*(() if text is None else parse(text)), *_created_before(home)]
+    statements = [*(() if text is None else parse(text)), *created_before(home)]
     mode = arguments["safe_mode"]
     if mode is not None and text is not None:  # before Spark starts
         mode.check(text, parse(text))
@@ -99,7 +99,7 @@ def start(home: Path, **arguments: Any) -> None:
             _run(engine, progress)
 
 
-def _created_before(home: Path) -> Sequence[Statement]:
+def created_before(home: Path) -> Sequence[Statement]:
     """Return the statements that created the streams of a home."""
     from muntin.engine.registry import Registry
     from muntin.engine.sql import STATEMENT

@@ -78,3 +78,17 @@ def check_origin(origin: str | None, site: str | None, host: str) -> None:
             "the request comes from a page of another origin",
             "only the page of this server, and programs, may ask it",
         )
+
+
+def check_same_page(origin: str | None, site: str | None) -> None:
+    """Raise unless a browser says that its own page sent a request, which a cookie lets in.
+
+    A browser sends a cookie whoever made it ask, so the cookie alone does not say that the page of
+    this server did. :func:`check_origin` has compared the origin already.
+    """
+    if origin is None and site not in ("same-origin", "none"):
+        raise HttpError(
+            403,
+            "a cookie alone does not change anything",
+            "programs send the header Authorization: Bearer TOKEN",
+        )
