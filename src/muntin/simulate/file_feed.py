@@ -61,7 +61,7 @@ class FileFeed:
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._run, name="muntin-feed", daemon=True)
         folder.mkdir(parents=True, exist_ok=True)
-        self._write(0)
+        self.write(0)
 
     def start(self) -> None:
         """Let the other pieces arrive, in a thread."""
@@ -87,9 +87,10 @@ class FileFeed:
         for number in range(1, len(self._pieces)):
             if self._closed.wait(self.pause_after(number - 1)):
                 return
-            self._write(number)
+            self.write(number)
 
-    def _write(self, number: int) -> None:
+    def write(self, number: int) -> None:
+        """Let a piece arrive now."""
         # A file appears whole, since a stream looks for files all the time.
         hidden = self._folder / f".{number:06d}"
         pq.write_table(self._pieces[number], hidden)
