@@ -10,7 +10,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.cold import short_questions
-from benchmarks.engine import asking, filling, on_spark, predicates, result_log
+from benchmarks.engine import asking, filling, on_spark, predicates, result_log, shared_windows
 from benchmarks.engines import in_one_process
 from benchmarks.frames import (
     figure10,
@@ -26,6 +26,7 @@ from benchmarks.frames import (
 from benchmarks.growth import memory, slopes
 from benchmarks.joins import asof
 from benchmarks.measure import Report, machine, publish, session
+from benchmarks.overload import step_load
 from benchmarks.section8 import blocks, bounded, execution
 from benchmarks.streams import floor, latency, long_ranges, state
 from benchmarks.windows import arrow_scan, by_tuple, correlated, figure3, from_files
@@ -54,6 +55,7 @@ BENCHMARKS: Mapping[str, Callable[[SparkSession, bool], Report]] = {
     "stream": latency.run,
     "long_ranges": long_ranges.run,
     "state": state.run,
+    "overload": step_load.run,
 }
 #: Benchmarks that need no session: they step the operators, or start processes of their own.
 WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
@@ -66,6 +68,7 @@ WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "frame_reduction": reduction.run,
     "predicates": predicates.run,
     "result_log": result_log.run,
+    "shared_windows": shared_windows.run,
     "short_questions": short_questions.run,
 }
 #: Benchmarks of growth take long, and run only with ``--growth`` or by name.

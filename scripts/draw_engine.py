@@ -32,7 +32,7 @@ WAYS = [
     ("lazy", "rows are kept,", "nothing is computed", "the query runs over", "the kept rows", BLUE),
 ]
 #: A query that has not run.
-NO_COST = QueryCost("", "field", "", (), 0, 0, None, 0, 0, 0, 0, 0, 0.0, 0, 0)
+NO_COST = QueryCost("", "field", "", (), 0, 0, None, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0)
 
 
 def asking() -> str:

@@ -78,7 +78,7 @@ def measured(spark: SparkSession, folder: Path, sizes: Sizes) -> Measured:
         disorder = mt.slack("1 second")
         stream = engine.stream("s", rows, "ts", "k", disorder, keep="10 hours", grain="10 seconds")
         for number in range(10):
-            engine.register(f"q{number}", QUERY.format(where=f"WHERE v >= {number}"))
+            engine.register(f"other {number}", QUERY.format(where=f"WHERE v >= {number}"))
         engine.start()
         engine.process_available()
         pace = 2 * median(list(seconds(stream).values())[2:])

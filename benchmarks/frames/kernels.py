@@ -64,7 +64,7 @@ class Course:
     def operator(self) -> FrameOperator:
         framing = Framing(self.kind, "on")
         axis = framing.axis(Domain.TIMESTAMP, scale=0, zone="UTC", also=None)
-        return build(
+        made = build(
             framing,
             FrameOperatorInputs(
                 axis=axis,
@@ -75,6 +75,8 @@ class Course:
                 read=(self.type,),
             ),
         )
+        assert isinstance(made, FrameOperator)  # no key is forgotten
+        return made
 
     def framed(self, sizes: Sizes) -> Callable[[], np.ndarray]:
         """A contestant: from rows in order to frames, every key from its first row to its end."""

@@ -35,6 +35,7 @@ _MODULES = {
     "OwnFramingError": "muntin.errors",
     "OwnFunctionError": "muntin.errors",
     "Plan": "muntin.spark.api.plan",
+    "Policy": "muntin.specs.overload",
     "Probed": "muntin.spark.api.lookup",
     "Qos": "muntin.specs.qos",
     "RequirementError": "muntin.errors",

@@ -137,6 +137,7 @@ from muntin.specs.frames.schemes import schedule as schedule
 from muntin.specs.idle import clock as clock
 from muntin.specs.idle import follow as follow
 from muntin.specs.idle import wait as wait
+from muntin.specs.overload import Policy as Policy
 from muntin.specs.qos import Qos as Qos
 from muntin.specs.row_windows import Landmarks as Landmarks
 from muntin.specs.row_windows import RowWindow as RowWindow

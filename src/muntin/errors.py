@@ -184,6 +184,7 @@ class TieError(MuntinError, ValueError):
     def __init__(self, key: Sequence[object], on: object, along: object = None) -> None:
         self.key = tuple(key)
         self.on = on
+        self.along = along
         whose = f"key {', '.join(map(repr, self.key))} has" if self.key else "there is"
         one = (
             "refuse them with ties='refuse', with which a stopped stream goes on, or keep one with "

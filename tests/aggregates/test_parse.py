@@ -242,7 +242,6 @@ RESERVED = "column '{}' has a name that Muntin uses for itself; rename it"
         ("collect_list(DISTINCT a)", DISTINCT),
         ("count(DISTINCT max(DISTINCT a))", DISTINCT),
         ("count(DISTINCT (SELECT 1))", SUBQUERY),
-        ("count(DISTINCT a, b)", "count(DISTINCT ...) takes 1 argument"),
         ("count(DISTINCT max(a))", NESTED),
         ("median(mode(a))", NESTED),
         ("collect_list(a) IGNORE NULLS", NULLS),

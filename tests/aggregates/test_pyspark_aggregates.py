@@ -22,6 +22,7 @@ READ: dict[str, tuple[Callable[[], Column], str]] = {
     "max(v)": (lambda: F.max(V), "max(v)"),
     "hi": (lambda: F.max(F.col(V) * 2 + 1).alias("hi"), "max(((v * 2) + 1))"),
     "count(DISTINCT v)": (lambda: F.countDistinct(V), "count(DISTINCT v)"),
+    "count(DISTINCT v, s)": (lambda: F.countDistinct(V, "s"), "count(DISTINCT v, s)"),
     "n": (lambda: F.count_distinct(V).alias("n"), "count(DISTINCT v)"),
     "count(1)": (lambda: F.count("*"), "count(*)"),
     "first(v)": (lambda: F.first(V, ignorenulls=True), "first(v, true)"),
@@ -53,7 +54,7 @@ READ: dict[str, tuple[Callable[[], Column], str]] = {
     ),
 }
 REFUSED: dict[str, tuple[Callable[[], Column], str]] = {
-    "two columns": (lambda: F.countDistinct(V, "s"), r"count\(DISTINCT v, s\): .* 1 argument"),
+    "two columns": (lambda: F.sum_distinct(F.struct(V, "s")), "Spark says: "),
     "unknown": (lambda: F.regr_slope(V, V), "regr_slope"),
     "no such column": (lambda: F.max("speed"), "Spark says: .*speed"),
     "no aggregate": (lambda: F.col(V) + 1, "Spark says: .*"),

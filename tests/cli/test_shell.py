@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import time
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +10,10 @@ from typing import Any, cast
 
 import pytest
 
-from muntin.cli.commands.sql import Shell
 from muntin.cli.prompt import Completer, is_command, is_complete, read
-from tests.cli.processes import SMALL, WORDS, environment
+from muntin.cli.shell import Shell
+from tests.cli.processes import ROOT
+from tests.cli.terminal import Terminal
 
 
 def asking(*lines: str | None) -> tuple[list[str], object]:
@@ -45,6 +43,8 @@ def asking(*lines: str | None) -> tuple[list[str], object]:
         (["SELECT 1", ""], "SELECT 1"),
         (["SELECT 'x", ""], "SELECT 'x"),
         (["SELECT oops", None, "SELECT 2;"], "SELECT 2;"),
+        (["SELECT (1;"], "SELECT (1;"),  # what is never closed is found at the semicolon
+        ([".read a.sql"], ".read a.sql"),
         (["exit"], "exit"),
         ([], None),
     ],
@@ -53,6 +53,12 @@ def test_statements_are_read(lines: list[str | None], text: str | None) -> None:
     _, ask = asking(*lines)
     assert callable(ask)
     assert read(ask) == text
+
+
+def test_a_piped_text_has_empty_lines_and_may_lack_the_last_semicolon() -> None:
+    _, ask = asking("SELECT", "", "1;", "SELECT 2")
+    assert callable(ask)
+    assert [read(ask, piped=True) for _ in range(3)] == ["SELECT\n1;", "SELECT 2", None]
 
 
 def test_prompts_say_whether_a_statement_was_begun() -> None:
@@ -64,11 +70,34 @@ def test_prompts_say_whether_a_statement_was_begun() -> None:
 
 def test_completion() -> None:
     complete = Completer(lambda: ["traffic", "Speed", "station"])
-    assert complete.matches("tr") == ["traffic", "trigger", "triggers", "trend"]
+    assert complete.matches("tr")[:4] == ["traffic", "trigger", "triggers", "true"]
     assert complete.matches("S")[:2] == ["Speed", "station"]
     assert "SELECT" in complete.matches("SEL")
     assert "select" in complete.matches("sel")
     assert [complete("traf", n) for n in range(2)] == ["traffic", None]
+
+
+@pytest.mark.parametrize(
+    ("beginning", "found"),
+    [
+        ("THRE", "THRESHOLD"),  # a kind of frame
+        ("MINU", "MINUTES"),  # a unit
+        ("approx_c", "approx_count_distinct"),  # an aggregate
+        ("substri", "substring"),  # a function of Spark
+        ("resam", "resample"),  # a function over relations
+        ("postg", "postgres"),  # a source
+        ("null", "nullValue"),  # an option
+        ("pyproj", "pyproject.toml"),  # a file
+        ("src/munt", "src/muntin/"),  # a folder
+        ("HEARTB", "HEARTBEAT"),
+        (".re", ".read"),
+    ],
+)
+def test_everything_that_can_be_typed_is_completed(
+    beginning: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert found in Completer(lambda: []).matches(beginning)
 
 
 def test_words_for_the_shell_itself() -> None:
@@ -106,56 +135,10 @@ def test_the_next_prompt_tells_which_queries_died(capsys: pytest.CaptureFixture[
     assert capsys.readouterr().err == ""
 
 
-class Terminal:
-    """A terminal in which a command runs."""
-
-    def __init__(self, command: str) -> None:
-        self.name = f"muntin-{uuid.uuid4().hex[:8]}"
-        size = ["-x", "130", "-y", "40"]
-        self._tmux("new-session", "-d", "-s", self.name, *size, command)
-
-    def _tmux(self, *words: str) -> str:
-        done = subprocess.run(
-            ["tmux", "-L", self.name, *words], capture_output=True, text=True, check=False
-        )
-        return done.stdout
-
-    def type(self, line: str) -> None:
-        # tmux reads a semicolon at the end as the end of its own command.
-        self.write(f"{line[:-1]}\\;" if line.endswith(";") else line)
-        self.press("Enter")
-
-    def write(self, text: str) -> None:
-        self._tmux("send-keys", "-t", self.name, "-l", text)
-
-    def press(self, key: str) -> None:
-        self._tmux("send-keys", "-t", self.name, key)
-
-    def text(self) -> str:
-        return self._tmux("capture-pane", "-p", "-S", "-200", "-t", self.name)
-
-    def wait_for(self, wanted: str, seconds: float = 120) -> str:
-        until = time.monotonic() + seconds
-        while wanted not in (shown := self.text()):
-            assert time.monotonic() < until, f"{wanted!r} did not come:\n{shown}"
-            time.sleep(0.3)
-        return shown
-
-    def close(self) -> None:
-        self._tmux("kill-server")
-
-
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 @pytest.mark.timeout(600)
 def test_a_session_on_a_terminal(tmp_path: Path) -> None:
-    variables = {**environment(), "XDG_STATE_HOME": str(tmp_path)}
-    names = ("PYTHONPATH", "XDG_STATE_HOME", "PATH", "HOME")
-    script = tmp_path / "start.sh"
-    exports = "".join(f"export {name}='{variables[name]}'\n" for name in names if name in variables)
-    command = " ".join([*WORDS, "sql", "--stream", *(f"'{word}'" for word in SMALL)])
-    # Ctrl-C reaches this shell too, which must survive to print the exit code.
-    script.write_text(f"trap : INT\n{exports}{command}\necho ended with $?\nsleep 60\n")
-    terminal = Terminal(f"sh {script}")
+    terminal = Terminal.running(tmp_path, ["sql", "--stream"])
     try:
         _talk(terminal)
     finally:
@@ -189,5 +172,15 @@ def _talk(terminal: Terminal) -> None:
     assert "select_2:" in shown
     terminal.press("C-c")
     terminal.wait_for("muntin> ", 60)
-    terminal.type("exit")
-    terminal.wait_for("ended with 0", 60)
+    # Ctrl-D leaves while a query runs in the background and another one is shown.
+    rows = (
+        "SELECT store, count(*) AS n FROM sales [RANGE 10 MINUTES SLIDE 10 MINUTES] GROUP BY store"
+    )
+    terminal.type(f"CREATE QUERY kept AS {rows} INTO json('out');")
+    terminal.wait_for("json('out');")
+    terminal.type(f"{rows};")
+    terminal.wait_for("select_3:", 150)
+    terminal.press("C-d")
+    shown = terminal.wait_for("ended with 0", 90)
+    assert "Traceback" not in shown
+    assert "ERROR" not in shown

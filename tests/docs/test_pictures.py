@@ -18,6 +18,7 @@ DRAWN = [
     "draw_engine",
     "draw_frames",
     "draw_joins",
+    "draw_overload",
     "draw_sql",
     "draw_windows",
 ]

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 import muntin as mt
-from muntin.engine import channel, local_server
 from muntin.engine.client import EngineClient, connect
-from muntin.engine.local_server import DOOR, SOCKET, LocalServer, short_address
+from muntin.engine.remote import channel, local_server
+from muntin.engine.remote.local_server import DOOR, SOCKET, LocalServer, short_address
 from muntin.errors import ArgumentError, EngineError, UnknownQueryError
 from muntin.parser.parse import parse
 

@@ -378,3 +378,18 @@ def test_an_expression_can_be_pickled_and_takes_tables_of_any_length() -> None:
     assert [_plain(expression.evaluate(part))[0] for part in parts] == whole
     assert len(expression.evaluate(TABLE.slice(0, 0))) == 0
     assert expression.columns == ("i", "s")
+
+
+@pytest.mark.parametrize(("word", "value"), [("AND", 3.0), ("OR", -1.0)])
+def test_a_thousand_conditions_follow_each_other(word: str, value: float) -> None:
+    """Evaluated as two of them are; the last decides."""
+    parts = [f"v {'>' if word == 'AND' else '<'} {-n - 2}" for n in range(1000)]
+    last = "v > 2" if word == "AND" else "v < 0"
+    types = {"v": pa.float64()}
+    expression = _compiled_of(f" {word} ".join([*parts, last]), types)
+    rows = pa.table({"v": [value, 1.0, None]}).cast(pa.schema(list(types.items())))
+    assert expression.evaluate(rows).to_pylist() == [True, False, None]
+
+
+def _compiled_of(text: str, types: dict[str, pa.DataType]) -> RowExpression:
+    return compile_row_expression(text, types, zone="UTC", errors="null")

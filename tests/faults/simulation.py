@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import pickle
 import random
 from collections import Counter
 from collections.abc import Sequence
@@ -9,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 
 from muntin.operators.protocol import REASONS, Operator
 from muntin.spark.exchange.fingerprint import Fingerprint
@@ -36,6 +39,7 @@ class Simulated:
     used: int = 0
     crashes: int = 0
     repeated: int = 0
+    restarts: int = 0
 
     def take(self, output: StepOutput) -> None:
         for table in output.results:
@@ -58,6 +62,7 @@ def simulate(
         for source, case in enumerate(inputs)
     )
     driver = StepDriver(ShardTask(operator, routes, Fingerprint({}), shards))
+    sent: bytes = cloudpickle.dumps(driver.task)  # type: ignore[no-untyped-call]
     last = [max(end, len(case.batches)) for end, case in zip(ends, inputs, strict=True)]
     for number in range(max(last) + 1):
 
@@ -67,6 +72,10 @@ def simulate(
                 _arriving(case, number, end, chance) for case, end in zip(inputs, last, strict=True)
             ]
 
+        if chance.random() < 0.2:
+            # After a restart there are other processes and partitions; Spark keeps the state.
+            driver = StepDriver(pickle.loads(sent), dict(driver.shards))
+            ran.restarts += 1
         if chance.random() < 0.5:
             _disturb(driver, arriving(), chance, ran)
         # Spark may read the rows of a repeated micro-batch with other tasks.
@@ -89,7 +98,12 @@ def _disturb(
 def _arriving(case: Arrivals, number: int, last: int, chance: random.Random) -> ArrivingRows:
     rows = list(case.batches[number]) if number < len(case.batches) else []
     tasks = chance.randint(1, MOST_TASKS)
-    dealt = [rows[task::tasks] for task in range(tasks)]
+    if getattr(getattr(case, "spec", None), "order", "on") == "arrival":
+        # Rows arrive in the order of the tasks, and of the rows in each task.
+        cuts = sorted(chance.randint(0, len(rows)) for _ in range(tasks - 1))
+        dealt = [rows[low:high] for low, high in itertools.pairwise([0, *cuts, len(rows)])]
+    else:
+        dealt = [rows[task::tasks] for task in range(tasks)]
     tables = [case.arriving_table(number, part) for part in dealt if part]
     clock = case.clocks[number] if number < len(case.clocks) else None
     control: list[tuple[str, int | None]] = []

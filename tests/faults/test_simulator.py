@@ -20,16 +20,21 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from muntin.operators.build import early
 from muntin.reference.windows import Outcome
 from muntin.testing import assert_same_rows
 from muntin.testing.step_driver import ArrivingRows, SimulatedCrash, StepDriver, StepOutput
 from tests.faults.simulation import Simulated, simulate
 from tests.properties import fillings, framings, harness, joinings, resamplings, sequences
 from tests.properties.arriving import AHEAD_OF_OTHERS, renamed
+from tests.properties.test_early_answers import REFUSED, WORDS, Applied
 from tests.properties.test_steps import expected as expected_of_windows
+from tests.properties.test_synopses import synopsis_cases
 from tests.thorough import share
 
 Row = dict[str, Any]
+#: Kinds of frames that can have early answers.
+WITH_EARLY = [word for word in framings.KINDS if word not in REFUSED]
 #: How many runs a seed stands for. Hypothesis begins with the simplest, so one would be too few.
 RUNS_OF_SEED = 5
 
@@ -75,6 +80,18 @@ def expected_of_fill(case: fillings.FillCase) -> tuple[Sequence[Row], Sequence[O
     return expected.results, expected.outcomes
 
 
+def of_early(case: Any, faults: int) -> Simulated:
+    """Run a case with early answers; its results are the table that the changes make."""
+    spec = case.framing if isinstance(case, framings.FrameCase) else case.spec
+    operator = early(spec, _operator(case))
+    ran = simulate(operator, [case], [0], faults)
+    applied = Applied(operator.identity)
+    applied.apply(ran.results)
+    assert set(applied.final.values()) <= {1}
+    assert applied.final.total() == len(applied.rows)
+    return replace(ran, results=list(applied.rows.values()))
+
+
 def known_before_the_end(case: fillings.FillCase) -> bool:
     return not (isinstance(case.bounded, fillings.Framed) and case.bounded.framing.longest)
 
@@ -83,6 +100,14 @@ KINDS = {
     "windows": Kind(harness.cases(), of_one, expected_of_one),
     "rows": Kind(sequences.sequence_cases(), of_one, expected_of_one),
     "frames": Kind(framings.frame_cases(), of_one, expected_of_one),
+    "early windows": Kind(harness.cases(), of_early, expected_of_one),
+    "early rows": Kind(sequences.sequence_cases(words=WORDS), of_early, expected_of_one),
+    "early frames": Kind(
+        framings.frame_cases(words=WITH_EARLY).filter(lambda case: case.framing.fragments is None),
+        of_early,
+        expected_of_one,
+    ),
+    "synopses": Kind(synopsis_cases(), of_one, expected_of_one),
     "fills": Kind(
         fillings.fill_cases().filter(known_before_the_end),
         of_fill,

@@ -43,7 +43,7 @@ NAMES = (*COLUMNS, "tie", "until", *OTHERS)
 #: Properties of a framing that `frames` takes under their own names.
 PROPERTIES = (
     *("min_duration", "max_duration", "min_count", "max_count", "cut", "scheme", "longest"),
-    *("fragments", "missing", "bounds", "ties", "tie_order", "readings", "until"),
+    *("fragments", "missing", "bounds", "ties", "tie_order", "readings", "until", "forget"),
 )
 #: Columns of a frame that are not reported with aggregates.
 COUNTS = ("n", "n_missing")

@@ -48,6 +48,7 @@ SUBROOMS = {
             "columns",
             "described",
             "requirements",
+            "spark_versions",
             "run_sql",
             "scan",
             "exchange",

@@ -240,6 +240,95 @@ def test_enough_is_exact(
         assert rows_of(done.answers.get(1), without=without) == rows_of(
             true.answers.get(1), without=()
         )
-        assert (done.used, done.refused, done.shed) == (true.used, true.refused, {})
+        assert (done.used, done.shed) == (true.used, {})
+        assert done.refused.get(1, 0) == true.refused.get(1, 0)
         if done.answers:
             assert set(done.answers[1][COMPLETENESS].to_pylist()) == {1.0}
+
+
+def lane_rows(case: Case, *seconds: int, speed: float = 10.0) -> list[tuple]:
+    rows = [(second, "a", 1, speed, 1, False) for second in seconds]
+    return [(table_of(case.schemas[0], rows, 0), 0)]
+
+
+def seconds_of(done: Answered) -> list[int]:
+    return [] if not done.answers else sorted(ts.second for ts in done.answers[1]["ts"].to_pylist())
+
+
+@pytest.mark.parametrize(
+    ("policy", "first", "later"),
+    [("oldest", [0, 1], [2, 3]), ("newest", [3, 4], [1, 2])],
+)
+def test_rows_wait_by_priority_and_go_on(
+    cases: Cases, policy: str, first: list[int], later: list[int]
+) -> None:
+    """Five rows, two units and room for two to wait: one is shed, two go on when nothing comes."""
+    program = cases.lanes.programs[0].numbered(1)
+    stream = cases.lanes.stream(1)
+    budget = QueryBudget(units=2, policy=Policy(policy), waiting=2)
+    done = run(stream, program, lane_rows(cases.lanes, 3, 0, 4, 1, 2), budget)
+    assert (seconds_of(done), done.shed, done.waiting) == (first, {1: 1}, {1: 2})
+    assert done.answers[1][COMPLETENESS].to_pylist() == [2 / 5, 2 / 5]
+    assert done.answers[1][COMPLETE].to_pylist() == [False, False]
+    done = run(stream, program, lane_rows(cases.lanes), budget)
+    assert (seconds_of(done), done.shed, done.waiting) == (later, {}, {1: 0})
+    assert done.answers[1][COMPLETENESS].to_pylist() == [1, 1]
+
+
+def test_what_waits_goes_on_when_the_budget_is_dropped(cases: Cases) -> None:
+    program = cases.lanes.programs[0].numbered(1)
+    stream = cases.lanes.stream(1)
+    done = run(stream, program, lane_rows(cases.lanes, 0, 1, 2), QueryBudget(units=0))
+    assert (done.answers, done.waiting) == ({}, {1: 3})
+    done = run(stream, program, lane_rows(cases.lanes, 3), None)
+    assert (seconds_of(done), done.waiting) == ([0, 1, 2, 3], {1: 0})
+    assert stream.states[0].chunks.keys() == {("births", 0)}
+
+
+def test_a_window_is_as_complete_as_its_rows(cases: Cases) -> None:
+    """Ten rows of a window of ten seconds, four units: rows wait, and are shed when it closes."""
+    program = cases.lanes.programs[1 + 1].numbered(1)
+    stream = cases.lanes.stream(1)
+    budget = QueryBudget(units=4, policy=Policy("oldest"))
+    done = run(stream, program, lane_rows(cases.lanes, *range(5, 15)), budget)  # complete up to 10
+    (first,) = done.answers[1].to_pylist()
+    assert (first["window_end"].second, first["n"], first[COMPLETENESS]) == (10, 4, 0.8)
+    assert (done.shed, done.waiting) == ({}, {1: 6})  # the fifth row still counts up to 15
+    done = run(stream, program, lane_rows(cases.lanes, 16, 19), budget)  # complete up to 15
+    (second,) = done.answers[1].to_pylist()
+    assert (second["window_end"].second, second["n"], second[COMPLETENESS]) == (15, 8, 0.8)
+    assert not first[COMPLETE]
+    assert not second[COMPLETE]
+    assert done.waiting == {1: 4}  # all of them count in the window up to 20
+
+
+def test_the_rows_of_greatest_value_come_first(cases: Cases) -> None:
+    program = cases.lanes.programs[0].numbered(1)
+    stream = cases.lanes.stream(1)
+    batch = [
+        *lane_rows(cases.lanes, 0, speed=5),
+        *lane_rows(cases.lanes, 1, speed=20),
+        *lane_rows(cases.lanes, 2, speed=28),
+    ]
+    done = run(stream, program, batch, QueryBudget(units=1, policy=SPEED))
+    assert seconds_of(done) == [1]
+
+
+def test_windows_are_left_out_as_a_whole(cases: Cases) -> None:
+    """Two windows that do not overlap, five units: one has all its rows, the other none."""
+    program = next(own for own in cases.lanes.programs if _slides(own) == (6, 6)).numbered(1)
+    stream = cases.lanes.stream(1)
+    budget = QueryBudget(units=5, policy=Policy("windows"))
+    done = run(stream, program, lane_rows(cases.lanes, 0, 1, 2, 6, 7, 8), budget)
+    assert done.shed == {1: 3}
+    later = run(stream, program, lane_rows(cases.lanes, 3, 9, 10, 30), budget)
+    assert [row["window_start"].second for row in later.answers[1].to_pylist()] == [0]
+    assert later.answers[1][COMPLETENESS].to_pylist() == [1]
+
+
+def _slides(program: QueryProgram) -> tuple[int, int]:
+    operator = program.operator
+    second = 10**6
+    if not isinstance(operator, WindowOperator):
+        return (0, 0)
+    return operator.edges.range // second, operator.edges.slide // second

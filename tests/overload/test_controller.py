@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from muntin.engine.overload.batch_times import BatchTimes, TimedBatch
-from muntin.engine.overload.controller import Control, Limits, Measured, controlled
+from muntin.engine.overload.controller import Control, ControlLimits, Measured, controlled
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Simulation:
     """A stream whose micro-batches take ``fixed`` and ``per_row`` seconds, with some noise."""
 
     rate: Callable[[float], float]
-    limits: Limits
+    limits: ControlLimits
     random: Random
     fixed: float = 0.2
     per_row: float = 0.8e-4
@@ -66,7 +66,7 @@ class Simulation:
         return next(place for place, began in enumerate(self.began) if began >= time)
 
 
-TOLERANT = Limits(interval=1.0, good_delay=10.0, least_rate=0.05, longest=4.0)
+TOLERANT = ControlLimits(interval=1.0, good_delay=10.0, least_rate=0.05, longest=4.0)
 STEP, OVER, END = 40.0, 160.0, 220.0
 
 
@@ -109,7 +109,7 @@ def test_micro_batches_become_larger_before_anything_is_shed() -> None:
 
 
 def test_what_was_done_last_is_undone_first() -> None:
-    limits = Limits(interval=1.0, good_delay=10.0, least_rate=0.05, longest=2.0)
+    limits = ControlLimits(interval=1.0, good_delay=10.0, least_rate=0.05, longest=2.0)
     run = Simulation(lambda _: 0.0, limits, Random(2), fixed=0.5, per_row=0.5e-4, noise=0.01)
     rates = {30: 0.5, 80: 1.2, 150: 5.0, 400: 0.3}
     run.rate = lambda now: run.capacity * next(r for end, r in rates.items() if now < end)
@@ -122,19 +122,19 @@ def test_what_was_done_last_is_undone_first() -> None:
 
 
 def test_queries_that_tolerate_nothing_lose_nothing() -> None:
-    run = Simulation(lambda _: 0.0, Limits(1.0, 10.0, least_rate=1.0), Random(3))
+    run = Simulation(lambda _: 0.0, ControlLimits(1.0, 10.0, least_rate=1.0), Random(3))
     run.rate = lambda _: run.capacity * 3
     assert run.run(15).shed == []
 
 
 def test_no_more_is_shed_than_queries_tolerate() -> None:
-    run = Simulation(lambda _: 0.0, Limits(1.0, 10.0, least_rate=0.6), Random(3))
+    run = Simulation(lambda _: 0.0, ControlLimits(1.0, 10.0, least_rate=0.6), Random(3))
     run.rate = lambda _: run.capacity * 3
     assert {control.rate for control in run.run(15).controls} == {1.0, 0.6}
 
 
 def test_input_that_waits_more_and_more_is_overload() -> None:
-    limits = Limits(interval=1.0, least_rate=0.1)
+    limits = ControlLimits(interval=1.0, least_rate=0.1)
     control, line = Control(), None
     kept = []
     for waiting in (5, 10, 20, 40, 80, 160):
@@ -147,7 +147,7 @@ def test_input_that_waits_more_and_more_is_overload() -> None:
 
 
 def test_a_delay_outside_the_good_zone_is_overload() -> None:
-    limits = Limits(interval=1.0, good_delay=2.0, least_rate=0.1)
+    limits = ControlLimits(interval=1.0, good_delay=2.0, least_rate=0.1)
     control = Control()
     for delay in (1.9, 2.5, 3.0):
         measured = Measured(rows=1000, seconds=0.95, gap=1.0, delay=delay)

@@ -69,7 +69,7 @@ class TestDecision:
         ("budget", "exact", "units"),
         [
             (QueryBudget(units=10), 100, 2),
-            (QueryBudget(units=10), 1, 1),
+            (QueryBudget(units=10), 1, 2),
             (QueryBudget(share=0.1), 35, 3),
             (QueryBudget(units=10, share=0.01), 100, 1),
             (QueryBudget(), 100, 100),

@@ -66,6 +66,8 @@ DISTANCES: dict[Domain, Callable[[int], Any]] = {
 #: How far ahead rows may be, as a property draws it for a case.
 AHEAD_OF_OTHERS = st.sampled_from([0, 0, 2, 5, 20])
 RULES = ("slack", "rows", "marks", "key marks", "per key", "each")
+#: The rules without a punctuation of single keys.
+WITHOUT_KEYS = tuple(rule for rule in RULES if "key" not in rule)
 SENSORS = ("x", "y", None)
 #: The columns that aggregates read.
 SLOTS = ("v", "i", "s", "b", "d")

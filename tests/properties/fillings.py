@@ -401,7 +401,7 @@ def sequenced(draw: st.DrawFn, domain: Domain) -> Sequenced:
     case = draw(sequence_cases([domain], grouped=False))
     spec = case.spec
     if isinstance(spec, RowWindow):
-        spec = RowWindow(spec.range, spec.slide, "on", spec.within)
+        spec = RowWindow(spec.range, spec.slide, "on", spec.within, "on", spec.forget)
     elif isinstance(spec, Landmarks) and spec.slide is None:
         spec = Landmarks("on", LENGTHS[domain](3), spec.origins, spec.start, first=spec.first)
     return Sequenced(**{**vars(case), "spec": spec, "calls": EVERY_SLOT})

@@ -50,8 +50,10 @@ from tests.properties.arriving import (
     DISTANCES,
     LENGTHS,
     ON_TYPES,
+    RULES,
     SLOT_TYPES,
     SLOTS,
+    WITHOUT_KEYS,
     Arrivals,
     Ran,
     arrivals,
@@ -584,6 +586,7 @@ def framings(
         "ties": draw(st.sampled_from(["fail", "refuse", "first", "last", "max", "min", BY_COLUMN])),
         "readings": draw(st.sampled_from(["point", "point", "until_next", "interval"])),
         "schedule": sometimes(schedules(domain), 2),
+        "forget": sometimes(st.integers(1, 9).map(length), 2),
     }
     computed = isinstance(kind, Crossing) and not measures.is_plain(kind.aggregate)  # type: ignore[arg-type]
     computed = computed or isinstance(kind, AggregateCondition)
@@ -626,6 +629,7 @@ def _without(options: dict[str, Any], complaint: str) -> dict[str, Any]:
     for name, words in (
         ("cut", "cut"),
         ("fragments", "fragments"),
+        ("forget", "forget"),
         ("bounds", "liberal"),
         ("schedule", "schedule"),
         ("readings", "readings"),
@@ -662,7 +666,8 @@ def frame_cases(
     ]
     scale = 1 if domain is Domain.DECIMAL else 0
     axis = framing.axis(domain, scale=scale, zone="UTC")
-    fields = draw(arrivals(domain, rows))
+    # A rule that remembers every key for ever is refused where keys are forgotten.
+    fields = draw(arrivals(domain, rows, RULES if framing.forget is None else WITHOUT_KEYS))
     if framing.ties == "fail":
         fields["batches"] = _one_each(fields["batches"], framing, column, axis)
     return FrameCase(

@@ -35,6 +35,7 @@ from tests.properties.arriving import (
     PREPARED,
     RULES,
     SLOTS,
+    WITHOUT_KEYS,
     Arrivals,
     Ran,
     arrivals,
@@ -45,8 +46,6 @@ from tests.properties.arriving import (
 from tests.properties.harness import EVERY_SLOT, Called, bound_calls, evaluators
 
 Row = dict[str, Any]
-#: Windows with groups inside have no keys, so there is no punctuation per key.
-WITHOUT_KEYS = tuple(rule for rule in RULES if "key" not in rule)
 #: One call for each kind of accumulator that EVERY_SLOT does not use.
 KINDS: tuple[Called, ...] = (
     ("count", (), ()),
@@ -219,7 +218,11 @@ def specs(draw: st.DrawFn, domain: Domain, words: Sequence[str]) -> SequenceSpec
     match draw(st.sampled_from(words)):
         case "rows":
             within = draw(st.none() | lengths) if order == "on" else None
-            return RowWindow(draw(st.integers(1, 8)), draw(st.integers(1, 6)), "on", within, order)
+            forget = draw(st.none() | lengths) if order == "on" else None
+            range_ = draw(st.integers(1, 8))
+            least = draw(st.one_of(st.just(1), st.integers(1, range_)))
+            slide = draw(st.integers(1, 6))
+            return RowWindow(range_, slide, "on", within, order, forget, least)
         case "tuple":
             return TupleWindow(draw(lengths), "on", draw(st.integers(1, 4)), order)
         case "slide_on":
@@ -255,8 +258,14 @@ def sequence_cases(
         grouped=grouped,
         unfinished="keep" if isinstance(spec, Session) else unfinished,
         calls=draw(some_kinds()),
-        **draw(arrivals(domain, rows, WITHOUT_KEYS if grouped else RULES)),
+        **draw(arrivals(domain, rows, _rules(spec, grouped))),
     )
+
+
+def _rules(spec: SequenceSpec, grouped: bool) -> Sequence[str]:
+    """Return the rules of disorder; those that remember every key need keys, and keep them."""
+    forgetting = isinstance(spec, RowWindow) and spec.forget is not None
+    return WITHOUT_KEYS if grouped or forgetting else RULES
 
 
 def _row(domain: Domain) -> st.SearchStrategy[Row]:

@@ -7,11 +7,10 @@ then, ended there. At the end each answer has been final exactly once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 
@@ -41,8 +40,8 @@ class Applied:
     rows: dict[tuple[Any, ...], Row] = field(default_factory=dict)
     final: Counter[tuple[Any, ...]] = field(default_factory=Counter)
 
-    def apply(self, changes: pa.Table) -> None:
-        for row in changes.to_pylist():
+    def apply(self, changes: Iterable[Row]) -> None:
+        for row in map(dict, changes):
             key = tuple(repr(row[name]) for name in self.identity)
             change, final = row.pop("change"), row.pop("final")
             known = key in self.rows
@@ -75,7 +74,7 @@ class Watched:
 
     def step(self, state: State, inputs: Sequence[InputBatch]) -> Step:
         step = self.work.step(state, inputs)
-        self.applied.apply(step.results)
+        self.applied.apply(step.results.to_pylist())
         self.tables.append([renamed(row) for row in self.applied.rows.values()])
         chunk = step.changes.get((REPORTED, 0))
         if (REPORTED, 0) in step.changes:

@@ -119,3 +119,13 @@ def test_ties(rows: list[tuple[int, int, int]]) -> None:
     assert final.last_of_ties().sum() == len(groups)
     greatest = greatest_of_ties(final, ints([value for *_, value in rows]))
     assert greatest.tolist() == [max(value for *_, value in group) for group in groups]
+
+
+#   ranks     0 1 | 2 3 | 4 5       RANGE 4 SLIDE 2, at least 3 rows
+#   window 0  [---)                 has 2 rows
+#   window 1  [---------)
+#   window 2      [---------)
+def test_windows_of_few_rows_are_left_out() -> None:
+    cut = RankCut(RowWindow(4, 2, "on").edges, INTEGER, min_rows=3)
+    cutting = cut.windows(run(), progressed(counted=[6], n=[0]), None)
+    assert told(cutting) == [(0, 0, 4, True), (0, 2, 6, True)]

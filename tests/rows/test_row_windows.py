@@ -28,6 +28,13 @@ ORDER = "it is 'on' or 'arrival'"
         (lambda: RowWindow(0, 1, "ts"), "range", 0, ROWS),
         (lambda: RowWindow(-1, 1, "ts"), "range", -1, ROWS),
         (lambda: RowWindow(True, 1, "ts"), "range", True, ROWS),
+        (lambda: RowWindow(3, 1, "ts", min_rows=0), "min_rows", 0, ROWS),
+        (
+            lambda: RowWindow(3, 1, "ts", min_rows=4),
+            "min_rows",
+            4,
+            "a window has at most range=3 rows, so none would be reported",
+        ),
         (lambda: RowWindow(1.5, 1, "ts"), "range", 1.5, ROWS),
         (lambda: RowWindow(None, 1, "ts"), "range", None, ROWS),
         (lambda: RowWindow(9, 0, "ts"), "slide", 0, ROWS),

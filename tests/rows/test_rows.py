@@ -68,8 +68,10 @@ def plan(case: SequenceCase, stream: mt.Stream) -> mt.Plan:
                 spec.slide,
                 group="k" if case.grouped else None,
                 within=spec.within,
+                forget=spec.forget,
                 order=spec.order,
                 tiebreak="tie",
+                min_rows=spec.min_rows,
                 unfinished=unfinished,
             )
         case TupleWindow(order=order):

@@ -40,7 +40,7 @@ class Desk:
         self.engine.process_available()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def desk(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
     folder = tmp_path_factory.mktemp("service")
     rows = folder / "rows"

@@ -87,7 +87,7 @@ def test_the_answer_now_and_as_of_an_earlier_punctuation(desk: Desk) -> None:
 
 def test_refused_rows_are_counted(desk: Desk) -> None:
     found = desk.http("GET", "/queries/sums/refused").json
-    assert set(found["counts"]) == {"late", "refused", "between"}
+    assert set(found["counts"]) == {"late", "refused", "between", "shed"}
     assert (found["rows"], found["kept"]) == ([], False)
 
 

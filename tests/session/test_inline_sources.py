@@ -57,7 +57,10 @@ def test_files_are_asked_as_they_are(spark: SparkSession, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("SELECT * FROM 'nothing.csv'", "line 1, column 15: path='nothing.csv' .* no such file"),
+        (
+            "SELECT * FROM 'nothing.csv'",
+            "line 1, column 15: path => 'nothing.csv': .* no such file",
+        ),
         ("SELECT * FROM 'pyproject.toml'", "no name says what it is"),
         ("SELECT * FROM csv('x', heder => true)", "did you mean 'header'"),
         ("SET zone = 'UTC'", "SET is for a session of muntin sql"),

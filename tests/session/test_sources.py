@@ -33,6 +33,6 @@ def test_a_mistake_in_a_call_has_its_place(spark: SparkSession) -> None:
     with pytest.raises(mt.SqlError) as caught:
         mt.sql("CREATE TABLE t\n  FROM csv('x.csv', heder => true);\nSELECT * FROM t")
     message, line, caret = str(caught.value).splitlines()
-    assert message.startswith("line 2, column 8: heder=True cannot be used: csv has no such option")
+    assert message.startswith("line 2, column 8: heder => TRUE: csv has no such option")
     assert "(did you mean 'header'?); it takes path, header (optional), max_files" in message
     assert (line, caret) == ("    FROM csv('x.csv', heder => true);", "         ^")

@@ -24,6 +24,7 @@ from tests.thorough import share
 #: Functions that start something, read or write files, or take Arrow columns inside own functions.
 OTHERS = {
     *("configure", "connect", "control", "csv", "end", "heartbeat", "json", "parquet", "progress"),
+    "local_session",
     *("punctuate", "sql", "stream", "write", "frames"),
     *("grouped_count", "grouped_max", "grouped_min", "grouped_sum"),
 }

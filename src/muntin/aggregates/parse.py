@@ -275,6 +275,8 @@ def aggregate_of(node: exp.Expr, text: str, own: Own) -> Aggregate | None:
         return None
     if is_of_distinct(node):
         arguments = _unnested(node.this.expressions)
+        if len(arguments) > 1 and name == "count":
+            arguments = [_together(arguments)]
         if len(arguments) != 1:
             raise ExpressionError(f"{name}(DISTINCT ...) takes 1 argument", text)
         name = f"{name}_distinct"
@@ -289,6 +291,12 @@ def aggregate_of(node: exp.Expr, text: str, own: Own) -> Aggregate | None:
         _check_columns(name, arguments, text)
         return _own(name, arguments[:1], text, _sketch(definition, name, arguments[1:], text))
     return _built(definition, name, arguments, text)
+
+
+def _together(arguments: list[exp.Expr]) -> exp.Expr:
+    """Return values as one, null where one of them is: as COUNT(DISTINCT a, b) counts them."""
+    known = exp.and_(*(argument.copy().is_(exp.null()).not_() for argument in arguments))
+    return exp.Case().when(known, exp.Anonymous(this="struct", expressions=arguments))
 
 
 def _refuse_synopsis(node: exp.Expr, text: str) -> None:

@@ -31,12 +31,13 @@ def show_table(table: pa.Table, form: str | None, rows: int) -> None:
 
 def _for_people(table: pa.Table, rows: int) -> None:
     from rich.console import Console
-    from rich.table import Table
 
-    shown = Table(*table.column_names)
-    for row in table.slice(0, rows).to_pylist():
-        shown.add_row(*("" if value is None else str(value) for value in row.values()))
-    console = Console()
-    console.print(shown, markup=False)
+    from muntin.spark.connectors.sinks.fitted_table import FittedTable
+
+    shown = [[*row.values()] for row in table.slice(0, rows).to_pylist()]
+    kinds = enumerate(field.type for field in table.schema)
+    number = pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal
+    numbers = frozenset(n for n, kind in kinds if any(is_(kind) for is_ in number))
+    Console().print(FittedTable(table.column_names, shown, numbers))
     if table.num_rows > rows:
         click.echo(f"{table.num_rows - rows:,} more rows; --rows N shows more", err=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import traceback
 from collections.abc import Mapping
 from types import MappingProxyType
 
 import click
 
 from muntin.cli.errors import Exit, as_json, exit_for, spark_message
-from muntin.cli.options import speaks_json
+from muntin.cli.options import is_verbose, speaks_json
 from muntin.errors import MuntinError
 
 #: Each command with its module and its line in the list of commands. A module is imported when its
@@ -72,6 +73,8 @@ class Commands(click.Group):
 
 def _report(ctx: click.Context, error: Exception, message: str) -> None:
     """Print what went wrong: a line for people, or JSON if the command has ``--json``."""
+    if is_verbose(ctx):
+        traceback.print_exception(error)
     click.echo(as_json(error, message) if speaks_json(ctx) else f"Error: {message}", err=True)
 
 

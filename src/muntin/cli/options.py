@@ -25,6 +25,7 @@ class SparkOptions:
     packages: tuple[str, ...]
     fetches: bool
     log: Path | None
+    verbose: bool = False
 
 
 def spark_options(command: F) -> F:
@@ -38,6 +39,7 @@ def spark_options(command: F) -> F:
             arguments.pop("package"),
             not arguments.pop("no_packages"),
             arguments.pop("log"),
+            arguments.pop("verbose"),
         )
         return command(*args, spark_options=options, **arguments)
 
@@ -104,6 +106,26 @@ SECRETS = click.option(
     callback=_name_secrets,
     help="A file of NAME=VALUE lines, or a folder with a file each, for secret('NAME') in SQL.",
 )
+_VERBOSE = "muntin.verbose"
+
+
+def is_verbose(ctx: click.Context) -> bool:
+    """Return whether the command of this context, or the one inside it, has ``--verbose``."""
+    return bool(ctx.meta.get(_VERBOSE))
+
+
+def _remember_verbose(ctx: click.Context, param: click.Parameter, verbose: bool) -> bool:
+    ctx.meta[_VERBOSE] = verbose
+    return verbose
+
+
+#: The server that a command asks, instead of starting Spark.
+CONNECT = click.option(
+    "--connect",
+    metavar="ADDRESS",
+    help="Ask a server that muntin serve runs, such as http://127.0.0.1:8642; its token is in the "
+    "variable MUNTIN_TOKEN. Spark is not started here.",
+)
 #: Where Spark runs by default.
 MASTER = "local[*]"
 #: How many rows a table shows by default.
@@ -132,6 +154,12 @@ _SPARK = (
         "--log",
         type=click.Path(dir_okay=False, path_type=Path),
         help="A file for Spark's log.",
+    ),
+    click.option(
+        "--verbose",
+        is_flag=True,
+        callback=_remember_verbose,
+        help="Print Spark's log, and of an error all its stacks.",
     ),
 )
 

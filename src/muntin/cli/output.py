@@ -5,14 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 import click
 
 from muntin.cli.progress import CommandProgress, line_of
 
 if TYPE_CHECKING:
-    from muntin.spark.columns import DataFrame, SparkSession
+    from muntin.parser.statements import SetOption
+    from muntin.spark.columns import DataFrame
     from muntin.spark.connectors.sinks.console import Board
     from muntin.spark.connectors.sinks.protocol import Sink
     from muntin.spark.queries.progress import RunProgress
@@ -40,35 +42,83 @@ class ResultOutput(Protocol):
 
 
 def result_output(
-    spark: SparkSession,
     form: str | None,
     rows: int,
     *,
     as_json: bool,
     progress: CommandProgress,
+    target: TextIO | None = None,
 ) -> ResultOutput:
     """Return the output of a format; by default a table on a terminal, JSON lines elsewhere."""
     if form is None:
         form = "table" if sys.stdout.isatty() and not as_json else "json"
-    return LiveTables(rows, progress) if form == "table" else RowLines(spark, form, progress)
+    if form == "table":
+        return LiveTables(rows, progress, target)
+    return RowLines(form, progress, target)
+
+
+class ChosenOutput:
+    """The output that a session has chosen: its format, its rows, and a file if it names one."""
+
+    def __init__(self, form: str | None, rows: int, progress: CommandProgress) -> None:
+        self._form, self._rows, self._progress = form, rows, progress
+        self._file: TextIO | None = None
+        self._choose()
+
+    def set(self, option: SetOption) -> str:
+        """Do what SET FORMAT or SET ROWS asks, and return a line about it."""
+        if option.what == "FORMAT":
+            self._form = str(option.value)
+        else:
+            self._rows = int(option.value)
+        self._choose()
+        return f"{option.what.lower()} is {option.value}"
+
+    def write_to(self, path: Path | None) -> None:
+        """Write results to a file from now on; None is the terminal."""
+        if self._file is not None:
+            self._file.close()
+        self._file = None if path is None else path.open("w", encoding="utf-8")
+        self._choose(None if path is None else path.suffix.lstrip("."))
+
+    def _choose(self, ending: str | None = None) -> None:
+        form = ending if ending in FORMATS and self._form is None else self._form
+        self._now = result_output(
+            form, self._rows, as_json=False, progress=self._progress, target=self._file
+        )
+
+    def sink(self, name: str, streaming: bool) -> Sink:
+        return self._now.sink(name, streaming)
+
+    def answer(self, rows: DataFrame) -> None:
+        self._now.answer(rows)
+
+    def following(self) -> AbstractContextManager[None]:
+        return self._now.following()
+
+    def show(self, progress: Mapping[str, RunProgress]) -> None:
+        self._now.show(progress)
+
+    def say(self, text: str) -> None:
+        self._now.say(text)
 
 
 class RowLines:
-    """Prints every row as a line on standard output, and nothing else there."""
+    """Prints every row as a line on standard output, or to a file, and nothing else there."""
 
-    def __init__(self, spark: SparkSession, form: str, progress: CommandProgress) -> None:
-        self._spark = spark
+    def __init__(self, form: str, progress: CommandProgress, target: TextIO | None = None) -> None:
         self._form = form
         self._progress = progress
+        self._target = target
 
     def sink(self, name: str, streaming: bool) -> Sink:
-        from muntin.spark.connectors.sinks.registry import open_sink
+        from muntin.spark.connectors.sinks.stdout import lines_to
 
-        stdout = open_sink(self._spark, "stdout", [self._form], {}, query=name)
+        lines = lines_to(self._target, self._form, header=self._form == "csv")
 
         def put(rows: DataFrame, number: int) -> None:
-            self._progress.clear()
-            stdout(rows, number)
+            with self._progress.printing():
+                lines(rows, number)
 
         return put
 
@@ -95,12 +145,12 @@ class LiveTables:
     tables are printed when their rows come.
     """
 
-    def __init__(self, rows: int, progress: CommandProgress) -> None:
+    def __init__(self, rows: int, progress: CommandProgress, target: TextIO | None = None) -> None:
         from rich.console import Console  # which help would wait for
 
         self._limit = rows
         self._progress = progress
-        self._console = Console()
+        self._console = Console(file=target)
         self._boards: dict[str, Board] = {}
 
     def sink(self, name: str, streaming: bool) -> Sink:
@@ -113,15 +163,22 @@ class LiveTables:
 
         def put(rows: DataFrame, number: int) -> None:
             board(rows, number)
-            self._progress.clear()
-            self._console.print(board)
+            with self._progress.printing():
+                self._console.print(board)
 
         return put
 
     def answer(self, rows: DataFrame) -> None:
-        self._progress.clear()
-        for row in rows.collect():
-            self._console.print("  ".join(map(str, row)), highlight=False, markup=False)
+        """Show an answer whole: lines as they are, columns as a table."""
+        from muntin.spark.connectors.sinks.fitted_table import FittedTable
+
+        found = rows.collect()
+        with self._progress.printing():
+            if len(rows.columns) > 1:
+                self._console.print(FittedTable(rows.columns, found))
+                return
+            for (line,) in found:
+                self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     @contextmanager
     def following(self) -> Iterator[None]:

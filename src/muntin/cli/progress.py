@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import threading
 import time
@@ -31,6 +32,7 @@ class CommandProgress:
         self._last = time.monotonic()
         self._silent = quiet
         self._drawn = not as_json and sys.stderr.isatty()
+        self._lock = threading.RLock()
 
     def show(self, query: str, progress: RunProgress) -> None:
         """Show how a query is going, unless something was shown only just now."""
@@ -49,18 +51,31 @@ class CommandProgress:
             click.echo("\r" + " " * self._shown + "\r", nl=False, err=True)
             self._shown = 0
 
+    @contextmanager
+    def printing(self) -> Iterator[None]:
+        """Print results in this context: no line of progress comes between them."""
+        with self._lock:
+            self.clear()
+            yield
+
     @property
     def _pause(self) -> float:
         """Seconds between two lines."""
         return QUIET_SECONDS if self._json or self._drawn else FILE_SECONDS
 
     def _write(self, line: str) -> None:
-        if not self._drawn:
-            click.echo(line, err=True)
-            return
-        padded = line.ljust(self._shown)
-        click.echo("\r" + padded, nl=False, err=True)
-        self._shown = len(line)
+        if not self._lock.acquire(blocking=False):
+            return  # results are being printed
+        try:
+            if not self._drawn:
+                click.echo(line, err=True)
+                return
+            # A line that is wider than the terminal would stay there.
+            line = line[: shutil.get_terminal_size().columns - 1]
+            click.echo("\r" + line.ljust(self._shown), nl=False, err=True)
+            self._shown = len(line)
+        finally:
+            self._lock.release()
 
     @contextmanager
     def during(self, task: str, look: Callable[[], RunProgress] | None = None) -> Iterator[None]:

@@ -7,22 +7,14 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from sqlglot.tokenizer_core import TokenType
-
-from muntin.parser.errors import SqlError
-from muntin.parser.lexer import lex
+from muntin.cli.completions import call_names, paths, words
+from muntin.parser.lexer import ends_statement
 
 PROMPT, MORE = "muntin> ", "   ...> "
 _KEPT_LINES = 2000
-#: What can be completed besides names: the words that begin statements, clauses and windows.
-WORDS = (
-    *("SELECT", "FROM", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "LIMIT", "WITH", "UNION ALL"),
-    *("CREATE", "STREAM", "TABLE", "QUERY", "TRIGGER", "INTO", "LATE", "DO", "EXPLAIN", "DROP"),
-    *("ON", "BY", "DISORDER", "SLACK", "SCHEDULE", "ALTER", "PAUSE", "RESUME", "INVOKE"),
-    *("SHOW", "STREAMS", "TABLES", "QUERIES", "TRIGGERS"),
-    *("RANGE", "SLIDE", "WATTR", "PATTR", "RATTR", "SATTR", "ROWS", "LANDMARK", "FRAME", "FILL"),
-    *("THRESHOLD", "BOUNDARY", "DELTA", "TREND", "LASTING", "BEFORE", "AFTER"),
-)
+#: The commands of the shell itself; those with a dot may have a file after them.
+_COMMANDS = ("exit", "quit", "help", "\\q", "\\?", "\\h")
+DOTTED = (".read", ".output", ".help", ".exit", ".quit", ".tables")
 
 
 def is_complete(text: str) -> bool:
@@ -31,30 +23,27 @@ def is_complete(text: str) -> bool:
     >>> is_complete("SELECT 1;"), is_complete("SELECT ';'"), is_complete("SELECT 1; -- more;")
     (True, False, True)
     """
-    try:
-        tokens = lex(text).tokens
-    except SqlError:
-        return False  # a quote that is still open
-    return bool(tokens) and tokens[-1].token_type is TokenType.SEMICOLON
+    return ends_statement(text)
 
 
-def read(ask: Callable[[str], str]) -> str | None:
+def read(ask: Callable[[str], str], *, piped: bool = False) -> str | None:
     """Return the next statement, or None at the end of input; Ctrl-C discards what was typed.
 
-    An empty line sends what was typed, whether it is complete or not.
+    An empty line sends what was typed, whether it is complete or not. In a text that is ``piped``
+    it does not, and the end of the text does.
     """
     lines: list[str] = []
     while True:
         try:
             line = ask(MORE if lines else PROMPT)
         except EOFError:
-            return None
+            return "\n".join(lines) if piped and lines else None
         except KeyboardInterrupt:
             print()
             lines = []
             continue
         if not line.strip():
-            if lines:
+            if lines and not piped:
                 return "\n".join(lines)
             continue
         lines.append(line)
@@ -64,7 +53,8 @@ def read(ask: Callable[[str], str]) -> str | None:
 
 def is_command(line: str) -> bool:
     """Return whether a line is a command of the shell itself."""
-    return line.strip().rstrip(";").lower() in ("exit", "quit", "help", "\\q", "\\?", "\\h")
+    words = line.strip().rstrip(";").lower().split()
+    return bool(words) and (words[0] in DOTTED or (len(words) == 1 and words[0] in _COMMANDS))
 
 
 class Completer:
@@ -82,11 +72,13 @@ class Completer:
     def matches(self, beginning: str) -> list[str]:
         """Return what a beginning can become: names as they are spelled, then words in its case."""
         small = beginning.casefold()
-        names = [name for name in self._names() if name.casefold().startswith(small)]
-        words = [word for word in WORDS if word.casefold().startswith(small)]
+        names = sorted({name for name in self._names() if name.casefold().startswith(small)})
+        found = [word for word in words() if word.casefold().startswith(small)]
         if beginning.islower():
-            words = [word.lower() for word in words]
-        return [*sorted(set(names)), *words]
+            found = [word.lower() for word in found]
+        calls = sorted({name for name in call_names() if name.casefold().startswith(small)})
+        files = paths(beginning) if beginning else []
+        return list(dict.fromkeys([*names, *found, *calls, *files]))
 
 
 def history_file() -> Path:
@@ -106,7 +98,8 @@ def prepare(completer: Completer) -> Callable[[], None]:
         readline.read_history_file(path)
     readline.set_history_length(_KEPT_LINES)
     readline.set_completer(completer)
-    readline.set_completer_delims(" \t\n,()[]=<>+-*/;'\"")
+    # Without / and -, which are in the names of files.
+    readline.set_completer_delims(" \t\n,()[]=<>+*;'\"")
     readline.parse_and_bind("tab: complete")
 
     def save() -> None:

@@ -105,7 +105,8 @@ def _echo_json(message: dict[str, object]) -> None:
 
 def resume_command(arguments: Mapping[str, Any]) -> str:
     """Return the line for a shell that resumes a stream: every option it was called with."""
-    words = ["muntin", "run", str(arguments["file"]), "--stream"]
+    what = ["-c", arguments["sql"]] if arguments.get("sql") else [str(arguments["file"])]
+    words = ["muntin", "run", *what, "--stream"]
     words += ["--checkpoint", str(arguments["checkpoint"])]
     for name, option in _VALUES.items():
         words += [] if arguments[name] is None else [option, str(arguments[name])]
@@ -133,3 +134,5 @@ def _spark_words(options: SparkOptions) -> Iterator[str]:
         yield "--no-packages"
     if options.log is not None:
         yield from ("--log", str(options.log))
+    if options.verbose:
+        yield "--verbose"

@@ -61,12 +61,22 @@ def session(
         return
     with tempfile.TemporaryDirectory(prefix="muntin-") as folder:
         with progress.during("Starting Spark"):
-            from muntin.spark.start.spark_session import SessionSettings, start, warm
+            from muntin.spark.start.spark_session import (
+                SessionSettings,
+                keep_quiet,
+                start,
+                warm,
+            )
+
+            if not options.verbose:
+                keep_quiet()
 
             _import_after_fork("muntin.session.pipeline")
-            log = options.log or Path(folder) / "spark.log"
+            log = options.log or (None if options.verbose else Path(folder) / "spark.log")
             conf = {"spark.sql.warehouse.dir": f"{folder}/warehouse", **options.conf}
             spark = start(SessionSettings(options.master, conf, packages, log))
+            if options.verbose:
+                spark.sparkContext.setLogLevel("WARN")
             if workers:
                 warm(spark)
         try:

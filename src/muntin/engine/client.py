@@ -1,24 +1,29 @@
 """``mt.connect``: an engine that runs in another process, used as if it ran in this one.
 
-Every method is a call over the Unix socket in the engine's home. Nothing is kept between calls, so
-that a client goes on when its engine was stopped and started again.
+Every method is a call: over the Unix socket in the engine's home, or over HTTP to a server. Nothing
+is kept between calls, so that a client goes on when its engine was stopped and started again.
 """
 
 from __future__ import annotations
 
-import socket
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from muntin.engine.channel import MOST_TABLE, Channel, error_of
-from muntin.engine.local_server import DOOR, SOCKET, short_address
+from muntin.engine.follow import follow
+from muntin.engine.overload.sizing import HEADROOM, Sizing
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.remote.channel import MOST_TABLE
+from muntin.engine.remote.http_calls import HttpCalls, is_address
+from muntin.engine.remote.socket_calls import SocketCalls
 from muntin.errors import ArgumentError, EngineError, UnknownQueryError
+from muntin.specs.overload import Policy
+from muntin.specs.qos import Qos
+from muntin.specs.secrets import HIDDEN
 
 if TYPE_CHECKING:  # they import Spark, for which a client need not wait
     from muntin.engine.commit import MemberCounts
@@ -34,22 +39,25 @@ if TYPE_CHECKING:  # they import Spark, for which a client need not wait
 TIMEOUT = 60.0
 #: How long the rows in the sources may take, in seconds.
 _WORK = 3600.0
-_CONNECT = 5.0
 #: What JSON has as lists, of what a query would add.
 _LISTS = ("shared_with", "same_predicate", "new_edges")
 
 
-def connect(home: str | PathLike[str], *, timeout: float = TIMEOUT) -> EngineClient:
-    """Return the engine that runs in a home, for use from this process.
+def connect(
+    home: str | PathLike[str], *, timeout: float = TIMEOUT, token: str | None = None
+) -> EngineClient:
+    """Return the engine that runs in a home or is served at an address, for use from this process.
 
     Args:
-        home: The folder of the engine, on this machine.
+        home: The folder of the engine, on this machine; or the address of a server, such as
+            ``"http://127.0.0.1:8642"``, which ``muntin serve`` prints.
         timeout: How many seconds the engine may take to answer a call.
+        token: The token for a server that needs one.
 
     Raises:
         EngineError: No engine runs there.
     """
-    client = EngineClient(home, timeout=timeout)
+    client = EngineClient(home, timeout=timeout, token=token)
     client.pid  # noqa: B018  (raises if no engine answers)
     return client
 
@@ -58,13 +66,26 @@ class EngineClient:
     """An engine of another process; :func:`connect` returns one."""
 
     def __init__(
-        self, home: str | PathLike[str], *, timeout: float = TIMEOUT, most_bytes: int = MOST_TABLE
+        self,
+        home: str | PathLike[str],
+        *,
+        timeout: float = TIMEOUT,
+        most_bytes: int = MOST_TABLE,
+        token: str | None = None,
     ) -> None:
         if not timeout > 0:
             raise ArgumentError("timeout", timeout, "it is a number of seconds above 0")
+        self.home: Path | str
+        self._calls: SocketCalls | HttpCalls
+        if is_address(home):
+            self.home = str(home)
+            self._calls = HttpCalls(self.home, token, timeout, most_bytes)
+            return
+        if token is not None:
+            reason = "it is for http:// and https://; on this machine the owner needs none"
+            raise ArgumentError("token", HIDDEN, reason)
         self.home = Path(home)
-        self._timeout = timeout
-        self._most_bytes = most_bytes
+        self._calls = SocketCalls(self.home, timeout, most_bytes)
 
     @property
     def pid(self) -> int:
@@ -88,6 +109,8 @@ class EngineClient:
         """Add a query, as :meth:`muntin.Engine.register` does."""
         given = {"start": start, "until": until, "owner": owner, "description": description}
         given |= {"tags": [*tags], **options}
+        qos = Qos.of(given.pop("qos", None))
+        given |= {} if qos is None else {"qos": qos.plain or None}
         return self._handle(self.call("register", {"name": name, "text": text, "options": given}))
 
     def queries(
@@ -164,6 +187,51 @@ class EngineClient:
         """Return what the live queries have cost since the engine started, a row for each."""
         return self.call("costs")
 
+    def budget(
+        self,
+        units: int | None = None,
+        *,
+        seconds: float | None = None,
+        share: float | None = None,
+        query: str | None = None,
+        policy: str | Policy | None = None,
+        waiting: int | None = None,
+        stream: str | None = None,
+    ) -> pa.Table:
+        """Limit what queries spend in a micro-batch, as :meth:`muntin.Engine.budget`."""
+        limits = {"units": units, "seconds": seconds, "share": share, "waiting": waiting}
+        options: dict[str, object] = {**limits, "query": query, "stream": stream}
+        if policy is not None:
+            options["policy"] = asdict(policy if isinstance(policy, Policy) else Policy(policy))
+        return self.call("budget", {"options": options})
+
+    def drop_budget(self, query: str | None = None, *, stream: str | None = None) -> pa.Table:
+        """Let queries spend what they need again: one of them, or all."""
+        return self.call("drop_budget", {"options": {"query": query, "stream": stream}})
+
+    def sizing(
+        self, rates: Mapping[str, object] | None = None, *, headroom: float = HEADROOM
+    ) -> dict[str, Sizing]:
+        """Return for streams whether they fit at some rates, as :meth:`muntin.Engine.sizing`."""
+        found = self.call("sizing", {"rates": rates, "headroom": headroom})
+        return {name: Sizing.of_json(data) for name, data in found.items()}
+
+    def quality(self) -> list[dict[str, Any]]:
+        """Return what answers are worth now, as :meth:`muntin.Engine.quality`."""
+        return list(self.call("quality"))
+
+    def overload(self) -> dict[str, dict[str, Any]]:
+        """Return what is done about overload now, as :meth:`muntin.Engine.overload`."""
+        return dict(self.call("overload"))
+
+    def spent(self) -> list[dict[str, Any]]:
+        """Return what is limited, as :meth:`muntin.Engine.spent`."""
+        return list(self.call("spent"))
+
+    def budgets(self) -> pa.Table:
+        """Return what queries may spend, and what they have used and shed."""
+        return self.call("budgets")
+
     def network(self) -> dict[str, StreamNetwork]:
         """Return what runs for each stream: its parts with the queries that share them."""
         from muntin.engine.costs.network_graph import StreamNetwork
@@ -228,44 +296,7 @@ class EngineClient:
         self, name: str, arguments: Mapping[str, object] | None = None, wait: float = 0.0
     ) -> Any:
         """Return the value of a call; ``wait`` is how much longer than others it may take."""
-        with self._connected() as connection:
-            channel = Channel(connection)
-            try:
-                connection.settimeout(self._timeout + wait)
-                channel.send({"call": name, "arguments": arguments or {}})
-                answer = channel.receive()
-                if answer.get("table"):
-                    return channel.receive_table(self._most_bytes)
-            except TimeoutError:
-                raise EngineError(
-                    f"the engine in {self.home} has not answered {name} within "
-                    f"{self._timeout + wait:g} seconds; timeout= gives it more"
-                ) from None
-            except ConnectionError as error:
-                raise EngineError(f"the engine in {self.home} has gone away: {error}") from None
-            finally:
-                channel.close()
-        if "error" in answer:
-            raise error_of(answer)
-        return answer.get("value")
-
-    def _connected(self) -> socket.socket:
-        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        connection.settimeout(min(_CONNECT, self._timeout))
-        try:
-            with short_address(self.home / DOOR / SOCKET) as address:
-                connection.connect(address)
-        except PermissionError:
-            connection.close()
-            raise EngineError(
-                f"the engine in {self.home} belongs to another user; only its owner can use it"
-            ) from None
-        except OSError:
-            connection.close()
-            raise EngineError(
-                f"no engine runs in {self.home}; start one with: muntin engine start {self.home}"
-            ) from None
-        return connection
+        return self._calls.call(name, arguments or {}, wait)
 
 
 @dataclass(frozen=True, eq=False)
@@ -344,6 +375,13 @@ class RemoteQuery:
     def latest(self, *, generation: int | None = None) -> pa.Table:
         """Return the answers of the last micro-batch that had any."""
         return self.engine.call("latest", {"id": self.id, "generation": generation})
+
+    def follow(self, after: int = -1, timeout: float | None = None) -> Iterator[pa.Table]:
+        """Yield the answers of the micro-batches after one, each time that there are new ones.
+
+        It ends with the query, or when nothing came for ``timeout`` seconds.
+        """
+        return follow(self, after, timeout)
 
     def newest(self, rows: int, *, generation: int | None = None) -> pa.Table:
         """Return at most so many answers, those that were made last."""

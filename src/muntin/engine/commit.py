@@ -32,6 +32,7 @@ class StreamProgress:
     reached: int | None = None
     ended: bool = False
     rows: int = 0
+    shed: int = 0
 
 
 @dataclass
@@ -173,9 +174,12 @@ def _kept(streams: Sequence[Mapping[str, int | None]], now: StreamProgress) -> K
 def _progress(
     streams: Sequence[Mapping[str, int | None]], before: StreamProgress
 ) -> StreamProgress:
-    """Return the progress of the stream, which every shard has; together they read all rows."""
+    """Return the progress of the stream, which every shard has; together they read all rows.
+
+    Those that were shed before any query saw them are counted by themselves.
+    """
     if not streams:
-        return replace(before, rows=0)
+        return replace(before, rows=0, shed=0)
     first = streams[0]
     return StreamProgress(
         version=int(first["rows"] or 0),
@@ -183,6 +187,7 @@ def _progress(
         reached=first["reached"],
         ended=bool(first["ended"]),
         rows=sum(int(row["used"] or 0) for row in streams),
+        shed=sum(int(row["shed"] or 0) for row in streams),
     )
 
 

@@ -26,10 +26,11 @@ from muntin.engine.engine_stream import EngineStream
 from muntin.engine.filling.from_panes import base_program
 from muntin.engine.handle import QueryHandle
 from muntin.engine.home import Home
-from muntin.engine.local_server import LocalServer
+from muntin.engine.overload.engine_load import EngineLoad
 from muntin.engine.planning.declared_inputs import DeclaredInputs
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.remote.local_server import LocalServer
 from muntin.engine.result_log import ResultLog
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.deliveries import Deliveries
@@ -37,6 +38,7 @@ from muntin.engine.sinks.sink_call import SinkCall
 from muntin.engine.sinks.targets import Target, open_target, session_zone
 from muntin.engine.sql import STATEMENT, run_statements
 from muntin.errors import ArgumentError, EngineError
+from muntin.parser.errors import SqlError
 from muntin.parser.parse import parse_query
 from muntin.session.safe.root_folder import check_apart
 from muntin.session.safe.safe_mode import SafeMode
@@ -58,7 +60,7 @@ _QUIET, _GATHERED = 0.25, 5.0
 _DELIVER = 10.0
 
 
-class Engine(EngineQueries):
+class Engine(EngineQueries, EngineLoad):
     """Runs continuous queries over streams, in one pass for all of them.
 
     Args:
@@ -344,6 +346,9 @@ class Engine(EngineQueries):
         """
         query = parse_query(text)
         self._check_safe(query)
+        if query.preference_place is not None:
+            problem = "a query that is asked once looks at everything"
+            raise SqlError(problem, text, query.preference_place, expected="no PREFERENCE")
         stream, view = self._read_by(query)
         planned = stream.plan_parsed(replace(query, as_of=None), view)
         return ask_history(stream, planned, None if query.as_of is None else query.as_of.value)

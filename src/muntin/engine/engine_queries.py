@@ -21,6 +21,7 @@ from muntin.engine.filling.stream_panes import StreamPanes
 from muntin.engine.handle import QueryHandle
 from muntin.engine.overload.budgets import EngineBudgets
 from muntin.engine.overload.qos_of_query import check_qos, qos_of, with_qos
+from muntin.engine.overload.summaries import EngineSummaries
 from muntin.engine.plan_query import PlannedQuery, check_no_sources
 from muntin.engine.planning.early_queries import (
     emission_of,
@@ -45,7 +46,7 @@ from muntin.specs.emission import FINALLY, Emission, Emit, Every
 from muntin.specs.qos import Qos
 
 
-class EngineQueries(EngineCosts, EngineBudgets):
+class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
     """The part of :class:`muntin.Engine` that adds and changes queries."""
 
     asker: Asker
@@ -69,6 +70,7 @@ class EngineQueries(EngineCosts, EngineBudgets):
         emit: Emit = "final",
         every: Every = None,
         confidence: float | None = None,
+        prefer: str | None = None,
         qos: object = None,
     ) -> QueryHandle:
         """Add a query, before or after the engine is started; return when it is logged.
@@ -98,10 +100,13 @@ class EngineQueries(EngineCosts, EngineBudgets):
                 reports of what is open, such as ``"1 minute"``.
             confidence: With ``emit="early"``, selects ``avg_low`` and ``avg_high`` of each average,
                 the ends of an interval that holds the mean with this confidence.
+            prefer: What it prefers when it has a budget and cannot look at everything, as after
+                WITH PREFERENCE: ``"desc SUMMARY.Estimate.Count(item) FADE FACTOR 0.8"``.
             qos: What its answers are worth by their delay, the share of rows in them, and values:
                 a :class:`muntin.Qos`, or a mapping of its arguments. Without it, or without a graph
                 of shares, no row is ever left out.
         """
+        text = text if prefer is None else f"{text} WITH PREFERENCE {prefer}"
         emission = Emission(emit, every, confidence)
         text = with_intervals_in(text, confidence)
         stream, planned = self._planned(text, until, emission)
@@ -343,6 +348,8 @@ class EngineQueries(EngineCosts, EngineBudgets):
         stream, view = self._read_by(query)
         if view is None:
             planned = stream.plan(text)
+            prefer = stream.preferring(planned.program, query)
+            planned = replace(planned, program=prefer)
         else:
             check_continuous(query)
             planned = stream.plan_parsed(query, view)

@@ -25,6 +25,7 @@ from muntin.engine.costs.state_estimate import ExpectedSizes
 from muntin.engine.costs.stream_costs import StreamCosts
 from muntin.engine.history import History, past_answers
 from muntin.engine.kept_rows import KeptProgress, KeptRowFiles
+from muntin.engine.overload.shedder import Shedder
 from muntin.engine.overload.stream_load import StreamLoad, began_at
 from muntin.engine.plan_query import PlannedQuery
 from muntin.engine.planning.prepared_columns import PreparedColumns
@@ -107,6 +108,7 @@ class EngineStream(StreamQueries):
     _restarting: threading.RLock = field(default_factory=threading.RLock)
     _trigger: Mapping[str, Any] | None = None
     _not_restarted: Exception | None = None
+    _retriggered: bool = False
 
     @property
     def checkpoint(self) -> Path:
@@ -236,8 +238,13 @@ class EngineStream(StreamQueries):
 
     @property
     def needs_restart(self) -> bool:
-        """Whether the stream runs and lacks a column that Spark prepares for a query."""
-        return self.query is not None and self.prepared.lacking
+        """Whether the stream runs and lacks a column that Spark prepares, or another trigger."""
+        return self.query is not None and (self.prepared.lacking or self._retriggered)
+
+    def retrigger(self, seconds: float) -> None:
+        """Begin micro-batches so far apart, after a restart between two of them."""
+        self._trigger, self._retriggered = {"processingTime": f"{seconds:.3f} seconds"}, True
+        threading.Thread(target=self.restart, daemon=True).start()
 
     def prepare(self, program: QueryProgram) -> QueryProgram:
         """Note what Spark prepares for a query, before it is logged.
@@ -261,7 +268,7 @@ class EngineStream(StreamQueries):
                 return
             stop_between(self.query, lambda: False)
             with self.publishing:
-                self.prepared = self._renewed()
+                self.prepared, self._retriggered = self._renewed(), False
                 try:
                     self._run()
                 except Exception as error:
@@ -365,8 +372,7 @@ class EngineStream(StreamQueries):
         self.costs.take(report.costs, report.progress.rows, answers, self._begun(live))
         for tap in full_taps:
             self.registry.log(self.name, "drop", tap.id, {"reason": "the tap has all its rows"})
-        progress = None if self.query is None else self.query.lastProgress
-        self.load.commit(began_at(self.checkpoint, micro_batch), report.answered, progress)
+        self._control(report, live, micro_batch)
         self._end_reached(live.values(), report.progress)
         self._choose_answers(report, live.values())
         self.registry.drop_ended_previews(self.name)
@@ -383,6 +389,25 @@ class EngineStream(StreamQueries):
         self.committed(self.name, self.epoch, micro_batch)
         if following.version > pinned.version:
             wake(self.commands)
+
+    def _control(
+        self, report: BatchReport, live: Mapping[int, QueryRecord], micro_batch: int
+    ) -> None:
+        """Measure a micro-batch, and decide whether rows are shed from the next one on."""
+        last = None if self.query is None else self.query.lastProgress
+        began, rows = began_at(self.checkpoint, micro_batch), report.progress.rows
+        self.load.commit(micro_batch, began, rows, report.answered, last)
+        for member in self.shedder.count(live.values(), report.progress.shed):
+            counts = self.counts.setdefault(member, MemberCounts())
+            counts.shed += report.progress.shed
+            counts.add_shed(f"native: {self.shedder.control.why}", report.progress.shed)
+        with self.publishing:
+            self.shedder.decide(self, live.values(), report)
+
+    @cached_property
+    def shedder(self) -> Shedder:
+        """What decides whether rows are shed."""
+        return Shedder.of(self.registry.decision(self.name))
 
     def _begun(self, live: Mapping[int, QueryRecord]) -> Iterable[QueryRecord]:
         """Return the queries as the acknowledgements of this micro-batch leave them."""
@@ -461,23 +486,21 @@ class EngineStream(StreamQueries):
 
     def _is_filling(self, command: LoggedCommand) -> bool:
         """Return whether a command is in force only when its query has seen the kept rows."""
-        if command.kind not in ("register", "change") or command.query_id is None:
-            return False
-        generations = self.registry.generations(command.query_id)
-        return any(record.status == "filling" for record in generations)
+        made = self.registry.made_by(command.seq)
+        return made is not None and made.status == "filling"
 
     def _how(self, command: LoggedCommand) -> str:
         """Return whether a command came in force in the running query, or by a restart of it."""
         if command.kind not in ("register", "change") or command.query_id is None:
             return "in place"
-        record = self.registry.find(command.query_id)
+        record = self.registry.made_by(command.seq) or self.registry.find(command.query_id)
         restarted = record is not None and from_json(record.program).restart
         return "restart" if restarted else "in place"
 
     def _filled(self, command: LoggedCommand) -> str:
         if command.kind not in ("register", "change") or command.query_id is None:
             return "nothing"
-        record = self.registry.find(command.query_id)
+        record = self.registry.made_by(command.seq) or self.registry.find(command.query_id)
         if record is not None and from_json(record.program).numbered(record.number).takes_panes:
             return "panes"
         return "rows" if record is not None and record.start != "now" else "nothing"

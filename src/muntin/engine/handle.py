@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +15,7 @@ from muntin.engine.asking.past import ask_history
 from muntin.engine.commit import MemberCounts
 from muntin.engine.costs.query_cost import QueryCost
 from muntin.engine.engine_stream import EngineStream
+from muntin.engine.follow import follow
 from muntin.engine.overload.qos_of_query import qos_of
 from muntin.engine.planning.early_queries import answer_schema
 from muntin.engine.registry import Registry
@@ -221,6 +223,13 @@ class QueryHandle:
         record = self.engine.registry.get(self.id, generation)
         log = self.engine.stream_of(record.stream).answers()
         return log.latest([record.number], schema=self._schema(record))
+
+    def follow(self, after: int = -1, timeout: float | None = None) -> Iterator[pa.Table]:
+        """Yield the answers of the micro-batches after one, each time that there are new ones.
+
+        It ends with the query, or when nothing came for ``timeout`` seconds.
+        """
+        return follow(self, after, timeout)
 
     def newest(self, rows: int, *, generation: int | None = None) -> pa.Table:
         """Return at most so many answers, those that were made last."""

@@ -111,7 +111,7 @@ def plan_parsed(
     """Plan a query that was parsed, without a look at when it is asked."""
     check_no_sources(query)
     if query.preference_place is not None:
-        problem = "a query of an engine prefers no rows yet"
+        problem = "only queries of an engine that read its streams themselves prefer rows"
         raise SqlError(problem, query.text, query.preference_place, expected="no PREFERENCE")
     try:
         return _plan(query, streams, None)

@@ -61,6 +61,11 @@ class QueryTable:
             raise UnknownQueryError(f"member {number}")
         return record_of(row)
 
+    def made_by(self, seq: int) -> QueryRecord | None:
+        """Return the generation that a command made, or that it let take its query's place."""
+        row = self._database.row(f"{RECORD} WHERE command = ?", (seq,))
+        return None if row is None else record_of(row)
+
     def generations(self, query_id: str) -> list[QueryRecord]:
         """Return all generations of a query, the first one first."""
         rows = self._database.rows(f"{RECORD} WHERE id = ? ORDER BY generation", (query_id,))

@@ -37,6 +37,7 @@ from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import from_json, to_json
 from muntin.operators.shared.program import AnswerMode
 from muntin.specs.overload import OverloadDecision
+from muntin.specs.summaries import StreamSummary
 
 #: What a command does: it is called with its sequence number, the query and the details.
 Effect = Callable[[int, QueryRecord, Mapping[str, object]], None]
@@ -320,6 +321,23 @@ class Registry(QueryTable):
     def decision(self, stream: str) -> OverloadDecision:
         """Return what the queries of a stream may spend, as it was decided last."""
         return self._versions.decision(stream)
+
+    def add_summary(self, stream: str, name: str, summary: StreamSummary) -> int:
+        """Log a summary of an input of a stream, under a name of its own."""
+        with self._database.transaction():
+            for known in self.streams():
+                if name.casefold() in {own.casefold() for own in self.summaries(known)}:
+                    raise ArgumentError("name", name, f"there is a summary {name} of {known}")
+            details = {"name": name, "summary": to_json(summary)}
+            return self.log(stream, "summary", None, details)
+
+    def summaries(self, stream: str) -> dict[str, StreamSummary]:
+        """Return the summaries of a stream by name."""
+        return {
+            str(command.details["name"]): from_json(str(command.details["summary"]))
+            for command in self.commands(stream=stream)
+            if command.kind == "summary"
+        }
 
     # Previews
 

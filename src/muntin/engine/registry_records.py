@@ -18,6 +18,7 @@ Kind = Literal[
     "invoke",
     "answer",
     "overload",
+    "summary",
 ]
 #: A query that is ``filling`` is run over history before it comes into a version.
 Status = Literal["registered", "filling", "active", "paused", "quarantined", "dropped", "ended"]

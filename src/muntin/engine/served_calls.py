@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from muntin.engine.local_server import Served
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.remote.local_server import Served
 from muntin.errors import EngineError
+from muntin.specs.overload import Policy
 
 #: What can be done with the sinks of a query.
 SINK_METHODS = ("add", "drop", "status", "resume", "letters", "redeliver")
@@ -42,6 +43,15 @@ class ServedEngine(Protocol):
     def tap_by_id(self, id: str) -> Any: ...
     def taps(self) -> list[Any]: ...
     def costs(self) -> pa.Table: ...
+    @property
+    def budget(self) -> Callable[..., pa.Table]: ...
+    def drop_budget(self, query: str | None = None, *, stream: str | None = None) -> pa.Table: ...
+    def budgets(self) -> pa.Table: ...
+    @property
+    def sizing(self) -> Callable[..., Mapping[str, Any]]: ...
+    def quality(self) -> list[dict[str, object]]: ...
+    def overload(self) -> Mapping[str, object]: ...
+    def spent(self) -> list[dict[str, object]]: ...
     def estimated_bytes(self, stream: str | None = None) -> int: ...
     @property
     def would_add(self) -> Callable[..., Any]: ...
@@ -109,7 +119,21 @@ def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str,
     def tap(on: str, options: Mapping[str, object]) -> object:
         return _tap(engine.tap(on, **options))
 
+    def budget(options: Mapping[str, Any]) -> object:
+        policy = options.get("policy")
+        named = {} if policy is None else {"policy": Policy(**policy)}
+        return engine.budget(**{**options, **named})
+
     return {
+        "budget": budget,
+        "budgets": engine.budgets,
+        "sizing": lambda rates, headroom: {
+            name: found.json for name, found in engine.sizing(rates, headroom=headroom).items()
+        },
+        "quality": engine.quality,
+        "overload": engine.overload,
+        "spent": engine.spent,
+        "drop_budget": lambda options: engine.drop_budget(**options),
         "hello": lambda: {"pid": os.getpid()},
         "register": register,
         "change": change,

@@ -91,6 +91,8 @@ class StatementEngine(Protocol):
     def network(self) -> Mapping[str, Any]: ...
     def costs(self) -> pa.Table: ...
     def estimated_bytes(self, stream: str | None = None) -> int: ...
+    @property
+    def summary(self) -> Callable[..., Any]: ...
     def stream_of(self, name: str) -> Any: ...
     def __getitem__(self, name: str) -> Any: ...
 
@@ -133,6 +135,8 @@ class _Run:
                 return _lines("done", self._create_stream(statement, own_text))
             case CreateQuery():
                 return _lines("done", self._create_query(statement))
+            case CreateSummary():
+                return _lines("done", self._create_summary(statement))
             case AlterQuery(name=name, query=query):
                 with self._about(statement.place), self._inside(query):
                     self.engine.change(name, _text(query))
@@ -242,6 +246,15 @@ class _Run:
 
     # Queries
 
+    def _create_summary(self, created: CreateSummary) -> str:
+        asked = created.summary
+        with self._placed({}, created.place):
+            self.engine.summary(
+                *(created.name, asked.stream, asked.attribute, str(asked.granularity)),
+                *(asked.rate, asked.depth),
+            )
+        return f"the summary {created.name} is declared"
+
     def _create_query(self, created: CreateQuery) -> str:
         if created.late is not None:
             problem = "LATE INTO is not there for queries of an engine yet"
@@ -346,8 +359,6 @@ class _Run:
             case CreateTable():
                 problem = "queries of an engine read its streams, and no tables"
                 expected = "CREATE STREAM"
-            case CreateSummary():
-                problem, expected = "an engine keeps no summaries yet", "no SUMMARY"
             case Describe() | SetOption():
                 problem = "an engine does not answer this"
                 expected = "muntin sql, or muntin run"

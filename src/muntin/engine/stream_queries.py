@@ -11,6 +11,7 @@ from muntin.engine.commit import (
 from muntin.engine.costs.query_cost import NOTHING, QueryCost, RunningPart, cost_of
 from muntin.engine.costs.stream_costs import StreamCosts
 from muntin.engine.plan_query import PlannedQuery, with_bound
+from muntin.engine.planning.preferences import preferring_program
 from muntin.engine.planning.similar_queries import SimilarQueries
 from muntin.engine.planning.views import (
     plan_reader,
@@ -102,6 +103,12 @@ class StreamQueries:
             planning, axis = self.network.planning, self.network.axis
             self._views[key] = reader_planner(name, rows, planning, axis)
         return plan_reader(query, rows, self._views[key])
+
+    def preferring(self, program: QueryProgram, query: Query) -> QueryProgram:
+        """Return the program of a query with what it prefers, by the summaries that there are."""
+        inputs = dict(zip(self.inputs, self._inputs, strict=True))
+        summaries = [*self.registry.summaries(self.name).values()]
+        return preferring_program(program, query, inputs, summaries, self.network.axis)
 
     def plan_of(self, record: QueryRecord) -> PlannedQuery:
         """Return the plan of a query that is registered."""

@@ -109,11 +109,15 @@ class StreamVersions:
         """Return what the members that should run now may spend, as JSON; None for no limit."""
         marks = ", ".join("?" * len(RUNNING))
         rows = self._database.rows(
-            "SELECT number, id FROM members JOIN queries USING (ordinal) "
+            "SELECT number, id, program FROM members JOIN queries USING (ordinal) "
             f"WHERE status IN ({marks}) AND stream = ? AND emit <> ?",
             (*RUNNING, stream, TAP),
         )
-        pinned = self.decision(stream).pinned({row["number"]: row["id"] for row in rows})
+        decision = self.decision(stream)
+        least = 0.0
+        if decision.kept < 1:  # else no program need be read
+            least = max((_least_share(row["program"]) for row in rows), default=1.0)
+        pinned = decision.pinned({row["number"]: row["id"] for row in rows}, least)
         return None if pinned.is_none else to_json(pinned)
 
     def _running(self, stream: str) -> list[VersionMember]:
@@ -181,3 +185,9 @@ def _read(stream: str, number: int, text: str) -> VersionChange:
 
 def _by_member(programs: Mapping[str, str]) -> dict[int, str]:
     return {int(member): program for member, program in programs.items()}
+
+
+def _least_share(program: str) -> float:
+    """Return the share of the rows that a query needs; all of them if it does not say."""
+    qos = from_json(program).qos
+    return 1.0 if qos is None else float(qos.least_share)

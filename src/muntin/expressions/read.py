@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Literal
 
 import pyarrow as pa
@@ -47,6 +48,8 @@ from muntin.expressions.sql_constants import (
     time_constant,
 )
 
+#: More ORs than these are one node, because nodes that are nested deeper cannot be evaluated.
+_NESTED_ORS = 64
 _ARITHMETIC: dict[type[exp.Expr], str] = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/"}
 _MORE_ARITHMETIC: dict[type[exp.Expr], str] = {exp.Mod: "%", exp.IntDiv: "div"}
 _COMPARISONS: dict[type[exp.Expr], str] = {
@@ -239,13 +242,24 @@ class ConditionReader:
     def _sides(self, tree: exp.Expr) -> tuple[Node, Node]:
         return self.node(tree.this), self.node(tree.expression)
 
+    def _chain(self, tree: exp.Expr) -> list[Node]:
+        """Return the operands of ANDs, or of ORs, that follow each other, however many."""
+        kind, parts = type(tree), [tree.expression]
+        tree = tree.this
+        while type(tree) is kind and not self.is_native(tree):
+            parts.append(tree.expression)
+            tree = tree.this
+        return [self.node(part) for part in (tree, *reversed(parts))]
+
     def _logic(self, tree: exp.Expr) -> Node:
         match tree:
             case exp.And():
-                return conjunction([*self._sides(tree)])
+                return conjunction(self._chain(tree))
             case exp.Or():  # De Morgan holds for SQL's three values
-                left, right = self._sides(tree)
-                return Negation(conjunction([Negation(left), Negation(right)]))
+                parts = self._chain(tree)
+                if len(parts) > _NESTED_ORS:
+                    return Negation(conjunction([Negation(part) for part in parts]))
+                return reduce(_either, parts)
             case exp.Not():
                 return Negation(self.node(tree.this))
             case exp.Neg():
@@ -381,6 +395,10 @@ class ConditionReader:
             units = ", ".join(_UNITS)
             raise ExpressionError(f"timestampdiff counts {units}, not {unit}", self.text)
         return Elapsed(_UNITS[unit], self.node(tree.expression), self.node(tree.this), zone)
+
+
+def _either(left: Node, right: Node) -> Node:
+    return Negation(conjunction([Negation(left), Negation(right)]))
 
 
 def _call(tree: exp.Expr) -> tuple[str, exp.Expr] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -11,6 +11,7 @@ from muntin.aggregates.bind import synopses
 from muntin.aggregates.definition import AggregateCall
 from muntin.errors import ArgumentError
 from muntin.operators.common.early_answers import EarlyAnswers
+from muntin.operators.common.forgetting import Forgetting
 from muntin.operators.progress.per_key import PerKeyPunctuator, PerValuePunctuator, Quiet
 from muntin.operators.progress.progress import Punctuator, RowSlackPunctuator
 from muntin.operators.progress.punctuated import KeyMarkPunctuator, MarkPunctuator
@@ -29,7 +30,7 @@ from muntin.specs.disorder import Late
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.row_kinds import Cluster, Density, Region
 from muntin.specs.idle import Clock, Follow, Idle
-from muntin.specs.lengths import Length
+from muntin.specs.lengths import Duration, Length, Number
 from muntin.specs.row_windows import (
     Landmarks,
     RowWindow,
@@ -84,6 +85,8 @@ def build(spec: WindowSpec | SequenceSpec, typed: WindowOperatorInputs) -> Opera
             return _windows(spec, typed)
         case Session():
             return _sessions(spec, typed)
+        case RowWindow(forget=Duration() | Number() as gap):
+            return _forgetting(spec, typed, gap)
         case RowWindow() | TupleWindow() | SlideOnWindow() | Landmarks():
             return _ordered(spec, typed)
 
@@ -157,6 +160,14 @@ def _sessions(spec: Session, typed: WindowOperatorInputs) -> SessionOperator:
         bound_type=typed.bound_type,
         lateness_type=typed.lateness_type,
     )
+
+
+def _forgetting(spec: RowWindow, typed: WindowOperatorInputs, gap: Length) -> Forgetting:
+    by = typed.ranked_keys
+    keys = (*typed.keys[:by], pa.int64(), *typed.keys[by:])
+    lives = _ordered(spec, replace(typed, keys=keys, ranked_keys=by + 1))
+    ticks = typed.axis.length("forget", gap)
+    return Forgetting(_ordered(spec, typed), lives, by, typed.axis, ticks)
 
 
 def _ordered(
@@ -241,7 +252,10 @@ def _cut(
     match spec:
         case RowWindow(within=within):
             return RankCut(
-                spec.edges, axis, None if within is None else axis.length("within", within)
+                spec.edges,
+                axis,
+                None if within is None else axis.length("within", within),
+                spec.min_rows,
             )
         case TupleWindow():
             return TupleCut(axis.length("range", spec.range), spec.every, axis)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ import pyarrow as pa
 from muntin.kernels.arrays import NEVER, Ints
 from muntin.kernels.grouping import find_keys
 
+T = TypeVar("T")
 #: The key of a chunk of state: the name of a table, and the number of a bucket of it.
 ChunkKey = tuple[str, int]
 #: The chunks that a step writes; None deletes a chunk.
@@ -258,6 +259,11 @@ class MemoryState:
     def tables(self) -> Sequence[str]:
         return list(dict.fromkeys(name for name, _ in self.chunks))
 
+    def whole(self, table: str) -> pa.Table:
+        """Return all chunks of a table, of which there is one or more."""
+        chunks = [self.read(table, bucket) for bucket in sorted(self.buckets(table))]
+        return pa.concat_tables(chunks, promote_options="default").combine_chunks()
+
     def apply(self, changes: Mapping[ChunkKey, pa.Table | None]) -> None:
         for key, chunk in changes.items():
             if chunk is None:
@@ -279,8 +285,8 @@ class ScopedState:
     def read(self, table: str, bucket: int) -> pa.Table:
         return self.state.read(self.prefix + table, bucket)
 
-    def named(self, changes: Changes) -> Changes:
-        """Return changes with the prefix added to the names of their tables."""
+    def named(self, changes: Mapping[ChunkKey, T]) -> dict[ChunkKey, T]:
+        """Return changes, or counts, with the prefix added to the names of their tables."""
         return {(self.prefix + table, bucket): c for (table, bucket), c in changes.items()}
 
 

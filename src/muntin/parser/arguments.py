@@ -335,6 +335,7 @@ ROLES = (
     Argument("disorder", disorder, ("DISORDER",)),
 )
 PREFIX = Argument("prefix", text, ("PREFIX",))
+FORGET = Argument("forget", length, ("FORGET AFTER", "FORGET"))
 
 
 def written_mention(mention: Mention, arguments: Sequence[Argument], *, by_name: bool) -> str:

@@ -8,7 +8,7 @@ The words come in any order:
     SESSION GAP length        WITHIN length               LANDMARK FIRST
     LATCH length              PREFIX text                 TIEBREAK column, ...
     UNFINISHED KEEP|DROP|FLAG DISORDER ...                FRAME ... (see frame_clause)
-    STORED FRAMES ... (see stored_frames_clause)
+    FORGET AFTER length       STORED FRAMES ... (see stored_frames_clause)
 
 An attribute is a column, ``row-num`` (rows as they arrive), ``rank(column)`` (rows by a column) or
 ``arrival-ts``, the time at which Spark reads a row. The kind of windows follows from the words that
@@ -24,6 +24,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from muntin.parser import arguments
 from muntin.parser.arguments import (
+    FORGET,
     PREFIX,
     ROLES,
     Argument,
@@ -262,10 +263,10 @@ def _row_windows(
         "order": "arrival" if arriving else None,
         "tiebreak": draft.values.get("tiebreak"),
         "unfinished": draft.values.get("unfinished"),
+        "forget": draft.values.get("forget"),
     }
-    return _Call(
-        "rows", arguments, frozenset({"range", "slide", "within", "tiebreak", "unfinished"})
-    )
+    known = {"range", "slide", "within", "tiebreak", "unfinished", "forget"}
+    return _Call("rows", arguments, frozenset(known))
 
 
 def _by_tuple(
@@ -375,6 +376,7 @@ WINDOW_ARGUMENTS = (
     WITHIN,
     TIEBREAK,
     UNFINISHED,
+    FORGET,
     PREFIX,
     _PARTITION,
     _DISORDER,

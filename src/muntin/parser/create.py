@@ -52,10 +52,10 @@ from muntin.parser.statements import (
 )
 from muntin.specs.heartbeat import Heartbeat
 
-_STREAM_WORDS = ("ON", "BY", "DISORDER", "HEARTBEAT", "SCHEDULE", *STREAM_WORDS)
+STREAM_CLAUSES = ("ON", "BY", "DISORDER", "HEARTBEAT", "SCHEDULE", *STREAM_WORDS)
 #: These are for all inputs of a stream together.
 _TOGETHER = ("KEEP", "GRAIN", "RETAIN")
-_INPUT_WORDS = tuple(word for word in _STREAM_WORDS if word not in _TOGETHER)
+_INPUT_WORDS = tuple(word for word in STREAM_CLAUSES if word not in _TOGETHER)
 _INPUT = "the first input, such as sales AS csv('sales') (ts TIMESTAMP, store STRING) ON ts"
 _SOURCE = "a source such as csv('traffic.csv', header => true)"
 
@@ -81,7 +81,7 @@ def _stream(cursor: Cursor) -> CreateStream | CreateInputs:
     if after is not None and after.token_type is TokenType.L_PAREN:
         return _inputs(cursor)
     name, source, schema = _sourced(cursor)
-    given, places = _stream_words(cursor, _STREAM_WORDS)
+    given, places = _stream_words(cursor, STREAM_CLAUSES)
     return _created(cursor, place, (name, source, schema), given, places)
 
 
@@ -106,7 +106,7 @@ def _inputs(cursor: Cursor) -> CreateInputs:
     place = cursor.place
     name = cursor.name("a name")
     inner = cursor.enclosed()
-    shared, places = _stream_words(cursor, _STREAM_WORDS)
+    shared, places = _stream_words(cursor, STREAM_CLAUSES)
     cuts = [at for at in range(inner.at, len(inner.tokens)) if _begins_input(inner, at)]
     if not cuts or cuts[0] != inner.at:
         inner.fail(expected=_INPUT)
@@ -171,7 +171,7 @@ def _stream_value(cursor: Cursor, word: str) -> object:
         case "BY":
             return cursor.names("a key column")
         case "DISORDER":
-            return read_disorder(cursor, lambda c: c.next_is(*_STREAM_WORDS))
+            return read_disorder(cursor, lambda c: c.next_is(*STREAM_CLAUSES))
         case "HEARTBEAT":
             return _heartbeat(cursor)
         case "SCHEDULE":

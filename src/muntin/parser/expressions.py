@@ -20,7 +20,7 @@ from muntin.parser.statements import Constant, Expression
 from muntin.specs.lengths import parse_length
 
 _ROWS = ("ROW", "ROWS", "TUPLE", "TUPLES")
-_UNITS = tuple(
+UNITS = tuple(
     f"{unit}{plural}"
     for unit in ("MICROSECOND", "MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK")
     for plural in ("", "S")
@@ -106,18 +106,18 @@ def _length_text(cursor: Cursor) -> str:
     token = cursor.peek
     if token is not None and token.token_type is TokenType.STRING:
         text = cursor.take().text
-        has_unit = cursor.next_is(*_UNITS, *_CALENDAR)
+        has_unit = cursor.next_is(*UNITS, *_CALENDAR)
         return f"{text} {cursor.take().text.lower()}" if has_unit else text
     parts = [_signed_number(cursor)]
     unit = cursor.peek
     # Words that may follow a length: WHERE is nearly WEEK, BOUNDS nearly SECONDS, AS nearly DAYS.
-    known = (*_UNITS, *_CALENDAR, *AFTER_RELATION, "BOUNDS", "SESSION", "AS")
+    known = (*UNITS, *_CALENDAR, *AFTER_RELATION, "BOUNDS", "SESSION", "AS")
     if unit is not None and is_word(unit) and not cursor.next_is(*known):
-        suggestion = closest(unit.text, _UNITS)
+        suggestion = closest(unit.text, UNITS)
         if suggestion is not None:
             problem = f"{unit.text} is not a unit"
             raise SqlError(problem, cursor.text, unit.start, suggestion=suggestion)
-    while cursor.next_is(*_UNITS, *_CALENDAR):
+    while cursor.next_is(*UNITS, *_CALENDAR):
         parts.append(cursor.take().text.lower())
         following = cursor.peek
         if following is None or following.token_type is not TokenType.NUMBER:
@@ -157,7 +157,7 @@ def read_size(cursor: Cursor) -> int | float | str:
     digits = cursor.tokens[cursor.at + sign : cursor.at + sign + 1]
     if digits and digits[0].token_type is TokenType.NUMBER:
         unit = cursor.tokens[cursor.at + sign + 1 : cursor.at + sign + 2]
-        if not unit or not is_word(unit[0], *_UNITS, *_CALENDAR):
+        if not unit or not is_word(unit[0], *UNITS, *_CALENDAR):
             return read_number(cursor, "a number")
     return read_length(cursor)
 

@@ -23,7 +23,7 @@ The arguments that all kinds have follow in any order:
     BOUNDS CONSERVATIVE | LIBERAL           TIES ...        READINGS POINT | UNTIL NEXT | column
     WATTR column   PATTR column, ...        DISORDER ...
     SCHEDULE length [ORIGIN constant]        SCHEDULE NONE
-    PREFIX text
+    FORGET AFTER length        PREFIX text
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from sqlglot.tokenizer_core import TokenType
 from muntin.errors import ArgumentError, ExpressionError
 from muntin.parser import arguments
 from muntin.parser.arguments import (
+    FORGET,
     PREFIX,
     ROLES,
     Argument,
@@ -265,6 +266,8 @@ _KINDS = {
     "REGION": KindClause(_region, ("ALONG", "EXTENT", "PREFER")),
     "FUNCTION": KindClause(_function),
 }
+#: The words of the kinds of frames.
+FRAME_WORDS = (*_KINDS, "PATTERN")
 #: The words that end an expression, of every kind.
 _KIND_WORDS = tuple(dict.fromkeys(word for kind in _KINDS.values() for word in kind.words))
 
@@ -364,6 +367,7 @@ FRAME_ARGUMENTS = (
     Argument("readings", _readings, ("READINGS",)),
     Argument("until", arguments.column, inside="UNTIL"),
     Argument("schedule", _schedule, ("SCHEDULE",)),
+    FORGET,
     PREFIX,
     *ROLES,
 )

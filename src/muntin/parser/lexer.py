@@ -57,6 +57,19 @@ def lex(text: str, columns: Collection[str] = ()) -> Lexed:
     return Lexed(text, tokens, frozenset(left))
 
 
+def ends_statement(text: str) -> bool:
+    """Return whether a text ends with the semicolon of a statement, right or wrong.
+
+    >>> ends_statement("SELECT (1;"), ends_statement("SELECT ';'"), ends_statement("SELECT 1 -- ;")
+    (True, False, False)
+    """
+    try:
+        tokens = _cut(text)
+    except SqlError:
+        return False  # a quote or a comment that is still open
+    return bool(tokens) and tokens[-1].token_type is TokenType.SEMICOLON
+
+
 def is_word(token: Token, *words: str) -> bool:
     """Return whether a token is an unquoted word, and one of these if some are given."""
     if token.token_type in (TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER):

@@ -124,6 +124,8 @@ def _relation(cursor: Cursor, clauses: StreamClauses, level: _Level) -> None:
         clauses.tokens += clauses.put(_joined(cursor, clauses), token)
         return
     windowing = _windowed(cursor, clauses)
+    if windowing is None:
+        _check_windows_are_meant(cursor)
     if windowing is not None:
         windowing = replace(windowing, fills=(*windowing.fills, *_fills(cursor)))
         _check_no_as_of(cursor)
@@ -135,6 +137,28 @@ def _relation(cursor: Cursor, clauses: StreamClauses, level: _Level) -> None:
         clauses.tokens += clauses.put(windowing, token)
     elif is_name(token) and not is_word(token, "LATERAL", "VALUES", "SELECT"):
         _plain(cursor, clauses, level, start)
+
+
+def _check_windows_are_meant(cursor: Cursor) -> None:
+    """Raise if windows lack their word, as in ``t [5 MINUTES]``, or their bracket."""
+    after = cursor.tokens[cursor.at + 1 : cursor.at + 3]
+    if len(after) < 2 or not is_name(cursor.tokens[cursor.at]):
+        return
+    first, second = after[0], after[1]
+    length = (TokenType.NUMBER, TokenType.STRING, TokenType.INTERVAL)
+    if first.token_type is TokenType.L_BRACKET and second.token_type in length:
+        problem = "a bracket begins with what kind of windows it makes"
+        expected = "[TUMBLING 5 MINUTES], or [RANGE 5 MINUTES SLIDE 1 MINUTE]"
+        raise SqlError(problem, cursor.text, second.start, expected=expected)
+    begins = second.token_type in length or (
+        is_word(first, "FRAME", "SESSION", "STORED", "LANDMARK") and is_word(second)
+    )
+    if is_word(first, *OPENING) and begins and not is_word(second, *AFTER_RELATION):
+        problem = (
+            f"windows are in brackets: {first.text} ... after a relation is [{first.text} ...]"
+        )
+        expected = "FROM t [TUMBLING 5 MINUTES]"
+        raise SqlError(problem, cursor.text, first.start, expected=expected)
 
 
 def _joined(cursor: Cursor, clauses: StreamClauses) -> Alignment:

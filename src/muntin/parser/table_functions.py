@@ -17,6 +17,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from muntin.parser import arguments
 from muntin.parser.arguments import (
+    FORGET,
     PREFIX,
     ROLES,
     Argument,
@@ -220,7 +221,7 @@ _WINDOWS: Mapping[str, _Function[Method]] = {
     ),
     "rows": _Function(
         "rows",
-        (_rows("range"), _rows("slide"), WITHIN, _ORDER, TIEBREAK, UNFINISHED, *_COMMON),
+        (_rows("range"), _rows("slide"), WITHIN, _ORDER, TIEBREAK, UNFINISHED, FORGET, *_COMMON),
         ("range",),
     ),
     "by_tuple": _Function(

@@ -39,6 +39,18 @@ from muntin.parser.table_functions import function_arguments
 from muntin.planner.aggregates import known_aggregates
 from muntin.spark.run_sql import Rejection, rejection, unlogged
 
+#: Columns that only the results of windows and frames have.
+_OF_WINDOWS = (
+    "window_start",
+    "window_end",
+    "wid",
+    "frame_id",
+    "frame_start",
+    "frame_end",
+    "n_missing",
+)
+#: How Python names the column that windows lie along.
+_AS_ON = re.compile(r"^on='([^']*)' has type")
 #: A part of a query whose arguments have places.
 Placed = Windowing | FillClause | Alignment | JoinSide
 
@@ -103,7 +115,9 @@ def _refused(
         own = places[error.argument]
         return SqlError(f"{_given(query, own, error)}: {reason}", query.text, own)
     if isinstance(error, UnsupportedTypeError):
-        return SqlError(str(error), query.text, _place_of(error.about, query, near) or place)
+        own = places.get("on", place) if error.about is None else place
+        problem = _AS_ON.sub(r"\1 has type", str(error))
+        return SqlError(problem, query.text, _place_of(error.about, query, near) or own)
     if isinstance(error, ExpressionError):
         return SqlError(error.problem, query.text, _place_of(error.text, query, near) or place)
     return SqlError(str(error), query.text, place)
@@ -170,10 +184,25 @@ def _rejected(rejected: Rejection, query: Query, at: Position, near: Iterable[ob
 def unknown_column(query: Query, name: str, at: Position | int, known: Iterable[str]) -> SqlError:
     """Return the error that there is no such column, with the one that may have been meant."""
     columns = list(known)
+    if _chosen_too_early(query, name):
+        problem = f"WHERE chooses rows before there are windows, and {name} is of a window"
+        return SqlError(problem, query.text, at, expected=f"HAVING {name} ... after GROUP BY")
     expected = f"one of {', '.join(columns)}" if columns else None
     suggestion = closest(name, columns)
     problem = f"there is no column {name}"
     return SqlError(problem, query.text, at, expected=expected, suggestion=suggestion)
+
+
+def _chosen_too_early(query: Query, name: str) -> bool:
+    """Return whether a WHERE names a column that only windows or frames have."""
+    if not query.windowings or name.casefold() not in _OF_WINDOWS:
+        return False
+    columns = (column for where in query.tree.find_all(exp.Where) for column in _columns(where))
+    return any(column.name.casefold() == name.casefold() for column in columns)
+
+
+def _columns(tree: exp.Expr) -> Iterator[exp.Column]:
+    yield from tree.find_all(exp.Column)
 
 
 def _clauses(query: Query) -> Iterator[exp.Expr]:

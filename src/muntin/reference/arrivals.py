@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from muntin.reference.windows import END, Key, MicroBatch, Outcome, Row
-from muntin.specs.axis import Axis
+from muntin.specs.axis import Axis, Domain
+from muntin.specs.lengths import Length
 
 #: Returns why a row is refused, whenever it comes; None if it is not.
 Refuse = Callable[[Row], str | None]
@@ -70,6 +72,34 @@ def arrive(
 
 def _complete(punctuation: Mapping[Key | None, int], key: Key) -> int | None:
     return max((punctuation[name] for name in (None, key) if name in punctuation), default=None)
+
+
+def lives(rows: Sequence[Row], axis: Axis, on: str, forget: Length | None) -> list[list[Row]]:
+    """Return the rows of a key as parts with no gap above ``forget``, one after the other.
+
+    Rows of a part are in the order they came.
+    """
+    if forget is None or not rows:
+        return [list(rows)]
+    ends: list[Any] = []  # the last value of each part but the last one
+    values = sorted(row[on] for row in rows)
+    for value, following in itertools.pairwise(values):
+        if following > shifted(axis, value, forget, 1):
+            ends.append(value)
+    parts: list[list[Row]] = [[] for _ in range(len(ends) + 1)]
+    for row in rows:
+        parts[sum(row[on] > end for end in ends)].append(row)
+    return parts
+
+
+def shifted(axis: Axis, value: Any, length: Any, times: int) -> Any:
+    """Return a value moved by a length; on doubles with double arithmetic, as Spark's."""
+    ticks = axis.length("length", length)
+    if axis.domain is Domain.DOUBLE:
+        return value + times * (ticks / 10**axis.digits)
+    tick = axis.tick(value)
+    assert tick is not None
+    return axis.value(tick + times * ticks)
 
 
 def without_place(axis: Axis, value: Any) -> str | None:

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from muntin.reference.arrivals import arrive
+from muntin.reference.arrivals import arrive, lives, shifted
 from muntin.reference.definitions import bounds, windows
 from muntin.reference.windows import Evaluate, Key, MicroBatch, Outcome, Row
-from muntin.specs.axis import Axis, Domain
+from muntin.specs.axis import Axis
 from muntin.specs.row_windows import (
     Landmarks,
     RowWindow,
@@ -55,7 +55,9 @@ class SequenceReference:
         came = arrive(outcome, batches, *known, self._refusal, may_be_late=late)
         for key, rows in came.held.items():
             assert came.largest is not None  # a row that is held has a place
-            self._report(outcome, key, rows, _Reached(came.largest, came.complete(key)))
+            forget = self.spec.forget if isinstance(self.spec, RowWindow) else None
+            for life in lives(rows, self.axis, self.spec.on, forget):
+                self._report(outcome, key, life, _Reached(came.largest, came.complete(key)))
         outcome.used -= sum(reason == "slide_on_fell" for _, reason in outcome.refused)
         return outcome
 
@@ -133,7 +135,7 @@ class SequenceReference:
             if held and spec.within is not None:
                 edge = self._shifted(held[-1][spec.on], spec.within, -1)
                 held = [row for row in held if row[spec.on] > edge]
-            if held:
+            if len(held) >= spec.min_rows:
                 yield {"window_start": start, "window_end": end}, held, end <= len(rows)
             wid += 1
 
@@ -263,12 +265,7 @@ class SequenceReference:
 
     def _shifted(self, value: Any, length: Any, times: int) -> Any:
         """Return a value moved by a length; on doubles with double arithmetic, as Spark's."""
-        ticks = self.axis.length("length", length)
-        if self.axis.domain is Domain.DOUBLE:
-            return value + times * (ticks / 10**self.axis.digits)
-        tick = self.axis.tick(value)
-        assert tick is not None
-        return self.axis.value(tick + times * ticks)
+        return shifted(self.axis, value, length, times)
 
     @staticmethod
     def _key(row: Row, names: Sequence[str]) -> Key:

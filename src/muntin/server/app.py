@@ -15,6 +15,7 @@ from starlette.types import ASGIApp
 from muntin.errors import MuntinError
 from muntin.server.problems import HttpError, problem_bytes, status_of
 from muntin.server.routes import (
+    call_routes,
     event_routes,
     measure_routes,
     metric_routes,
@@ -49,6 +50,7 @@ def create_app(service: Service, guard: GuardSettings | None = None) -> ASGIApp:
         *(session_routes, query_routes, result_routes, statement_routes, stream_routes),
         measure_routes,
         event_routes,
+        call_routes,
     ):
         app.include_router(routes.router, prefix=BASE)
     app.include_router(session_routes.health)

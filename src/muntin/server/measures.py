@@ -20,18 +20,21 @@ class Measures:
     engine: Engine
 
     def budgets(self) -> list[dict[str, Any]]:
-        """Return what is limited: state, if the engine was given a budget of memory."""
-        if self.engine.memory is None:
-            return []
-        used = self.engine.estimated_bytes()
-        return [
-            {"name": "memory", "used": used, "limit": self.engine.memory, "unit": "bytes"},
-        ]
+        """Return what is limited: state, and how long micro-batches may take."""
+        return self.engine.spent()
 
     def qos(self) -> list[Mapping[str, Any]]:
         """Return where each query is on its graphs."""
-        return []
+        return [*self.engine.quality()]
 
     def summaries(self) -> list[Mapping[str, Any]]:
-        """Return the summaries that the engine keeps."""
-        return []
+        """Return the summaries that were declared."""
+        return [
+            {
+                "name": name,
+                "stream": summary.stream,
+                "attribute": summary.attribute,
+                "text": str(summary),
+            }
+            for name, summary in self.engine.summaries().items()
+        ]

@@ -13,8 +13,8 @@ from fastapi import Depends, Request
 from muntin.engine.costs.query_cost import QueryCost
 from muntin.engine.engine import Engine
 from muntin.engine.engine_stream import EngineStream
-from muntin.engine.local_server import Served
 from muntin.engine.registry_records import QueryRecord
+from muntin.engine.remote.local_server import Served
 from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.targets import session_zone
 from muntin.server.events.feed import AnswerFeed
@@ -27,6 +27,7 @@ from muntin.server.security.page_sessions import Sessions
 from muntin.server.security.roles import Caller, Role
 from muntin.server.shapes import freshness_of, query_shape, query_status, stream_status
 from muntin.server.threads import Threads
+from muntin.server.warm_runs import WarmRuns
 
 #: The version of the API, which is in its paths.
 API_VERSION = 1
@@ -76,9 +77,13 @@ class Service:
 
     def __post_init__(self) -> None:
         self.texts = SafeTexts(self.settings.root)
-        self.calls: Mapping[str, Served] = served_calls(self.engine, self.stop)
+        self.calls: Mapping[str, Served] = {
+            **served_calls(self.engine, self.stop),
+            "run": lambda text: self.runs.run(text),
+        }
         self.zone: tzinfo = session_zone(self.engine.spark)
         self.measures = Measures(self.engine)
+        self.runs = WarmRuns(self.engine.spark, self.texts)
         self.feed = AnswerFeed(self.engine, self.zone)
         most = self.settings.most_subscribers
         self.hub = EventHub(self.engine, self.feed, self.threads, self.status, most)
@@ -117,6 +122,7 @@ class Service:
             record,
             stream.cost(record),
             freshness_of(stream),
+            stream.counts_of(record.number).shed,
             self.staged(record.stream).get(record.id),
         )
 
@@ -125,7 +131,10 @@ class Service:
         queries = []
         for stream in self.streams:
             fresh = freshness_of(stream)
-            queries += [query_status(record, cost, fresh) for record, cost in self.costs(stream)]
+            queries += [
+                query_status(record, cost, fresh, stream.counts_of(record.number).shed)
+                for record, cost in self.costs(stream)
+            ]
         streams = [stream_status(self.engine, stream) for stream in self.streams]
         return {"streams": streams, "queries": queries}
 
@@ -136,7 +145,11 @@ class Service:
             costs, fresh = self.costs(stream), freshness_of(stream)
             staged = self.staged(stream.name)
             found += [
-                query_shape(record, cost, fresh, staged.get(record.id)) for record, cost in costs
+                query_shape(
+                    *(record, cost, fresh, stream.counts_of(record.number).shed),
+                    staged.get(record.id),
+                )
+                for record, cost in costs
             ]
         return found
 

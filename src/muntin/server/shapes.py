@@ -49,13 +49,14 @@ def plain(value: object) -> object:
 
 def query_shape(
     record: QueryRecord,
-    cost: QueryCost | None,
-    freshness: Mapping[str, float | None] | None = None,
+    cost: QueryCost,
+    freshness: Mapping[str, float | None],
+    shed: int = 0,
     staged: int | None = None,
 ) -> dict[str, Any]:
     """Return a query as the API describes it; ``staged`` is its staged generation."""
     return {
-        **query_status(record, cost, freshness),
+        **query_status(record, cost, freshness, shed),
         "stream": record.stream,
         "text": without_secrets(record.text),
         "owner": record.owner,
@@ -73,7 +74,7 @@ def query_shape(
 
 
 def query_status(
-    record: QueryRecord, cost: QueryCost | None, freshness: Mapping[str, float | None] | None
+    record: QueryRecord, cost: QueryCost, freshness: Mapping[str, float | None], shed: int = 0
 ) -> dict[str, Any]:
     """Return what changes of a query from one micro-batch to the next."""
     return {
@@ -83,16 +84,18 @@ def query_status(
         "status": record.status,
         "since": None if record.since is None else record.since[0],
         "reason": record.reason,
-        "cost": None if cost is None else cost_shape(cost),
-        "freshness": None if freshness is None else dict(freshness),
+        "cost": cost_shape(cost, shed),
+        "freshness": dict(freshness),
     }
 
 
-def cost_shape(cost: QueryCost) -> dict[str, Any]:
-    """Return what a query has cost."""
-    return {
-        name: value for name, value in asdict(cost).items() if name not in ("query", "stream")
-    } | {"shared_with": [*cost.shared_with]}
+def cost_shape(cost: QueryCost, shed: int = 0) -> dict[str, Any]:
+    """Return what a query has cost, and how many rows were shed for it."""
+    return (
+        {"shed": shed}
+        | {name: value for name, value in asdict(cost).items() if name not in ("query", "stream")}
+        | {"shared_with": [*cost.shared_with]}
+    )
 
 
 def described(engine: ShownEngine, record: QueryRecord, shape: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,11 +27,12 @@ from muntin.parser.statements import (
     Select,
     Statement,
 )
+from muntin.session.connector_calls import at_call
 from muntin.session.outputs import Outputs, plan_with_late_rows
 from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
-from muntin.session.sources import Sources, at_call
+from muntin.session.sources import Sources
 from muntin.session.without_engine import check_no_engine_words, for_an_engine
 from muntin.spark.columns import DataFrame, SparkSession
 from muntin.spark.connectors.signature import named

@@ -11,8 +11,8 @@ from muntin.parser.errors import SqlError, closest
 from muntin.parser.statements import ConnectorCall, CreateQuery, CreateTable, CreateTrigger
 from muntin.planner.select import GROUP
 from muntin.planner.translate import Finish, SinglePlan, TranslatedQuery
+from muntin.session.connector_calls import at_call
 from muntin.session.session import SqlSession
-from muntin.session.sources import at_call
 from muntin.session.triggers.trigger import ACTIONS, Ledger, Trigger, action_of
 from muntin.spark.api.plan import Plan
 from muntin.spark.columns import DataFrame

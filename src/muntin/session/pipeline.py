@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from muntin.parser.statements import (
 )
 from muntin.session.batch_progress import BatchWatch
 from muntin.session.catalog import unnamed
+from muntin.session.kept_plans import check_same
 from muntin.session.outputs import (
     INTO,
     AllSinks,
@@ -46,7 +48,7 @@ from muntin.spark.queries.progress import Watch, counted
 from muntin.spark.queries.stop import StreamingQuery
 
 #: The folders of runs: of queries, and of the queries that write malformed rows.
-_QUERIES, _MALFORMED = "queries", "letters"
+_QUERIES, _MALFORMED, _PLANS = "queries", "letters", "plans"
 
 
 @dataclass(frozen=True)
@@ -137,14 +139,39 @@ class Pipeline:
         ran = 0
         for statements in _between_drops(parsed):
             self.declare(statements, text)
-            steps = [self._step(statement, text) for statement in statements]
-            for step in steps:
+            steps = []
+            for statement in statements:
+                with self._undoing(statement):
+                    steps.append(self._step(statement, text))
+            for statement, step in zip(statements, steps, strict=True):
                 if step is not None:
-                    step.do()
-            ran += sum(step is not None and step.counts for step in steps)
+                    with self._undoing(statement):
+                        step.do()
+                    ran += step.counts
         if self.dead_letter is not None:
             self._write_malformed(self.dead_letter)
         return ran
+
+    @contextmanager
+    def _undoing(self, statement: Statement) -> Iterator[None]:
+        """Leave nothing of a query or a trigger that could not be made."""
+        try:
+            yield
+        except Exception:
+            catalog = self.session.catalog
+            if isinstance(statement, CreateQuery):
+                self.stop(statement.name)
+                catalog.drop("QUERY", statement.name)
+                self._forget_run(statement.name)
+            elif isinstance(statement, CreateTrigger):
+                catalog.drop("TRIGGER", statement.name)
+            raise
+
+    def _forget_run(self, name: str) -> None:
+        """Remove the checkpoint of a query that began in this session."""
+        if not self.whole:  # a file of muntin run goes on with its checkpoint
+            self._run_file(_QUERIES, name).unlink(missing_ok=True)
+            shutil.rmtree(self._checkpoint(name), ignore_errors=True)
 
     def declare(self, statements: Sequence[Statement], text: str) -> None:
         """Add everything that a text creates to the catalog; nothing is opened yet."""
@@ -260,6 +287,10 @@ class Pipeline:
     def _start(self, prepared: _PreparedQuery) -> None:
         if not self.streaming:
             self.batch.count_sources(self.sources.opened, self.session.catalog)
+        if self.streaming and any(plan.is_streaming for plan in prepared.plans):
+            place = self._run_file(_PLANS, f"{prepared.name}.json")
+            checkpoint = self._checkpoint(prepared.name)
+            check_same(place, checkpoint, prepared.name, prepared.plans)
         query = run(
             prepared.rows,
             [prepared.output],

@@ -33,6 +33,7 @@ from muntin.planner.explain import explained
 from muntin.planner.relations import Scope, Table
 from muntin.planner.translate import TranslatedQuery, tables_of, translate
 from muntin.session.catalog import Catalog, Declared, kind_of, refusal, unnamed
+from muntin.session.connector_calls import at_call, calls_of, check_call
 from muntin.session.describe import described, functions
 from muntin.session.safe.safe_mode import SafeMode
 from muntin.session.triggers.trigger import ACTIONS
@@ -134,7 +135,11 @@ class SqlSession:
             problem = "SET is for a session of muntin sql, and for a file of muntin run"
             expected = "spark.conf.set('spark.sql.session.timeZone', ...) in Python"
             raise SqlError(problem, text, statement.place, expected=expected)
-        return self.setting(statement)
+        try:
+            return self.setting(statement)
+        except ArgumentError as error:
+            problem = f"{error.argument} {statement.value}: {error.reason()}"
+            raise SqlError(problem, text, statement.place) from error
 
     def declare(self, declared: Declared, text: str) -> str:
         """Add what a statement creates to the catalog; return a line that reports it."""
@@ -143,6 +148,9 @@ class SqlSession:
         problem = refusal(kind, name)
         if problem is not None:
             raise SqlError(problem, text, declared.place)
+        for called, call in calls_of(declared):
+            with at_call(text, call):
+                check_call(called, call)
         if isinstance(declared, CreateTrigger):
             query = declared.query_name
             if not isinstance(self.catalog.find(query), CreateQuery):

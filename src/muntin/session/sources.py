@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
 from muntin.errors import ArgumentError
-from muntin.parser.errors import SqlError
 from muntin.parser.inline_sources import alias_of
 from muntin.parser.statements import ConnectorCall, CreateStream
 from muntin.session.catalog import Catalog
+from muntin.session.connector_calls import at_call
 from muntin.session.session import SqlSession
 from muntin.session.simulated_source import simulation
 from muntin.spark.api.control import control, end
@@ -109,6 +108,11 @@ class Sources:
         )
         return OpenedSource(read.df, over=over, files=read.files)
 
+    def peek(self, spark: SparkSession, call: ConnectorCall) -> Sequence[str]:
+        """Return the columns of files, without keeping them open."""
+        arguments = call.name, call.arguments, call.options, None
+        return open_source(spark, *arguments, streaming=False).df.columns
+
     def control(self, declared: CreateStream) -> DataFrame:
         """Return the control rows of a stream, which report that it is over."""
         return control(self.spark, self._control(declared.name))
@@ -176,12 +180,3 @@ class Sources:
             names = itertools.chain([plain], numbered)
             self._inline[shown] = next(name for name in names if name.casefold() not in taken)
         return self._inline[shown]
-
-
-@contextmanager
-def at_call(text: str, call: ConnectorCall) -> Iterator[None]:
-    """Raise errors about the arguments of a call with its place in the text."""
-    try:
-        yield
-    except ArgumentError as error:
-        raise SqlError(str(error), text, call.place) from error

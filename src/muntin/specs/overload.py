@@ -122,9 +122,9 @@ class QueryBudget:
         >>> QueryBudget(units=10).units_here(4, 100), QueryBudget(share=0.5).units_here(4, 100)
         (2, 50)
         """
-        own = exact if self.units is None else self.units // shards
-        part = exact if self.share is None else int(self.share * exact)
-        return min(own, part)
+        limits = [] if self.units is None else [self.units // shards]
+        limits += [] if self.share is None else [int(self.share * exact)]
+        return min(limits, default=exact)
 
     def __str__(self) -> str:
         limits = [] if self.units is None else [f"{self.units:,} units"]
@@ -147,6 +147,7 @@ class OverloadDecision:
             part. One without a limit still has its part of ``units``.
         kept: The native rate: the share of rows that are kept before Python reads them.
         seconds: The seconds that ``units`` are made of, if they were asked for as seconds.
+        rates: Ticks, in order, and the native rate of rows from each of them on, up to now.
     """
 
     units: int | None = None
@@ -156,14 +157,18 @@ class OverloadDecision:
     queries: Mapping[str, QueryBudget] = field(default_factory=dict)
     kept: float = 1.0
     seconds: float | None = None
+    rates: tuple[tuple[int, float], ...] = ()
 
     def __post_init__(self) -> None:
         check_limits(self.units, self.share)
         if not 0 < self.kept <= 1:
             raise ArgumentError("kept", self.kept, "a share of the rows above 0, up to 1")
 
-    def pinned(self, members: Mapping[int, str]) -> PinnedOverload:
-        """Return the decision for the members of a version, given the query of each."""
+    def pinned(self, members: Mapping[int, str], least_kept: float = 0.0) -> PinnedOverload:
+        """Return the decision for the members of a version, given the query of each.
+
+        ``least_kept`` is the share of the rows that the most demanding of them needs.
+        """
         units = None if self.units is None else self.units // max(1, len(members))
         budgets: dict[int, QueryBudget] = {}
         for member, query in sorted(members.items()):
@@ -173,23 +178,24 @@ class OverloadDecision:
             budget = None if own is None else own.within(units, self.share)
             if budget is not None and budget.is_limit:
                 budgets[member] = budget
-        return PinnedOverload(budgets, self.kept)
+        return PinnedOverload(budgets, max(self.kept, least_kept), self.rates)
 
 
 @dataclass(frozen=True)
 class PinnedOverload:
-    """A decision as a micro-batch runs it: the budgets of members, and the native rate.
+    """A decision as a micro-batch runs it: budgets of members, the native rate, and those before.
 
     Members without a budget lose nothing.
     """
 
     budgets: Mapping[int, QueryBudget] = field(default_factory=dict)
     kept: float = 1.0
+    rates: tuple[tuple[int, float], ...] = ()
 
     @property
     def is_none(self) -> bool:
         """Whether nothing is limited."""
-        return not self.budgets and self.kept == 1
+        return not self.budgets and self.kept == 1 and not self.rates
 
 
 def check_limits(units: object, share: object) -> None:

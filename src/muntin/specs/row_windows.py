@@ -26,7 +26,9 @@ class RowWindow:
 
     Ranks count from 0 within the partition. Window ``w`` holds the ranks
     ``[max(0, (w + 1) * slide - range), (w + 1) * slide)``. With ``within`` it holds only those of
-    these rows whose ``on`` is above the ``on`` of its last row minus ``within``.
+    these rows whose ``on`` is above the ``on`` of its last row minus ``within``. With ``forget``
+    ranks begin at 0 again after a gap of more than that. Windows of fewer than ``min_rows`` rows
+    are not reported.
 
     >>> print(RowWindow(1000, 10, "ts"))
     RANGE 1000 rows SLIDE 10 rows WATTR rank(ts)
@@ -39,16 +41,38 @@ class RowWindow:
     on: str
     within: Length | None
     order: Order
+    forget: Length | None = None
+    min_rows: int = 1
 
     def __init__(
-        self, range: object, slide: object, on: str, within: object = None, order: object = "on"
+        self,
+        range: object,
+        slide: object,
+        on: str,
+        within: object = None,
+        order: object = "on",
+        forget: object = None,
+        min_rows: object = 1,
     ) -> None:
         object.__setattr__(self, "range", row_count("range", range))
+        object.__setattr__(self, "min_rows", row_count("min_rows", min_rows))
+        if self.min_rows > self.range:
+            expected = f"a window has at most range={range} rows, so none would be reported"
+            raise ArgumentError("min_rows", min_rows, expected)
         object.__setattr__(self, "slide", row_count("slide", slide))
         object.__setattr__(self, "on", column_name("on", on))
         bound = None if within is None else positive_length("within", within)
         object.__setattr__(self, "within", bound)
         object.__setattr__(self, "order", row_order(order))
+        gap = None if forget is None else positive_length("forget", forget)
+        object.__setattr__(self, "forget", gap)
+        if gap is not None and order == "arrival":
+            raise ArgumentError(
+                "forget",
+                forget,
+                "a gap is one along `on`, and rows in order of arrival go to and fro; use "
+                "order='on'",
+            )
         if bound is not None and order == "arrival":
             raise ArgumentError(
                 "within",
@@ -68,11 +92,13 @@ class RowWindow:
 
     def axis(self, domain: Domain, *, scale: int, zone: str, also: Length | None = None) -> Axis:
         """Return the axis for a column of this domain, fine enough for every length in play."""
-        return Axis(domain, digits_for(domain, scale, self.within, also), zone)
+        return Axis(domain, digits_for(domain, scale, self.within, self.forget, also), zone)
 
     def __str__(self) -> str:
         attribute = "row-num" if self.order == "arrival" else f"rank({self.on})"
         bound = "" if self.within is None else f" WITHIN {self.within}"
+        bound += "" if self.forget is None else f" FORGET {self.forget}"
+        bound += "" if self.min_rows == 1 else f" OF AT LEAST {_rows(self.min_rows)}"
         return f"RANGE {_rows(self.range)} SLIDE {_rows(self.slide)} WATTR {attribute}{bound}"
 
 

@@ -275,7 +275,8 @@ class Desk:
                     life.stop = now + 1
 
     def _begun(self, life: Life, now: int) -> bool:
-        return life.first <= now and not life.filled
+        """True also if it would begin next: one whose end is passed by then never begins."""
+        return life.first <= now + 1 and not life.filled
 
     def _expect(self, life: Life, now: int) -> None:
         try:

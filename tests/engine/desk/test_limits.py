@@ -1,7 +1,7 @@
 """Limits: along each dimension, what costs more than in proportion shows in the processor time.
 
-Each case is timed at a size and at four times the size. In proportion the ratio is 4, and with the
-square of the size it is 16.
+Each case is timed at a size and at four times the size, which is 1,000 in ``make soak``. In
+proportion the ratio is 4, and with the square of the size it is 16.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from muntin.specs.windows import Edges
 from tests.shared.test_shared_windows import COUNT
 
 INTEGER = Axis(Domain.INTEGER)
-SMALL, LARGE = 25, 100
+SIZES = [(25, 100), pytest.param((250, 1000), marks=pytest.mark.slow)]
 #: The square of the size would be 16 times.
 MOST = 8.0
 ROWS = 2000
@@ -55,10 +55,20 @@ def cost(make: Callable[[int], Callable[[], object]], size: int) -> float:
     return min(taken)
 
 
-def in_proportion(make: Callable[[int], Callable[[], object]]) -> None:
-    make(SMALL)()  # compiles kernels
-    small, large = cost(make, SMALL), cost(make, LARGE)
-    assert large < MOST * max(small, LEAST), f"{small:.3f} s at {SMALL}, {large:.3f} s at {LARGE}"
+#: Times of what is made at a size, and compares them.
+InProportion = Callable[[Callable[[int], Callable[[], object]]], None]
+
+
+@pytest.fixture(params=SIZES, ids=lambda sizes: f"{sizes[1]}")
+def in_proportion(request: pytest.FixtureRequest) -> InProportion:
+    few, many = request.param
+
+    def compare(make: Callable[[int], Callable[[], object]]) -> None:
+        make(few)()  # compiles kernels
+        small, large = cost(make, few), cost(make, many)
+        assert large < MOST * max(small, LEAST), f"{small:.3f} s at {few}, {large:.3f} s at {many}"
+
+    return compare
 
 
 def compiled(text: str, types: dict[str, pa.DataType] = TYPES) -> RowExpression:
@@ -100,7 +110,7 @@ def routed_and_stepped(network: QueryNetwork, table: pa.Table) -> object:
     return network.step(MemoryState(), arrived, Punctuation(None, ROWS - 5, ROWS), None)
 
 
-def test_queries_that_choose_rows() -> None:
+def test_queries_that_choose_rows(in_proportion: InProportion) -> None:
     table = rows()
 
     def make(size: int) -> Callable[[], object]:
@@ -114,7 +124,7 @@ def test_queries_that_choose_rows() -> None:
     in_proportion(make)
 
 
-def test_window_queries() -> None:
+def test_window_queries(in_proportion: InProportion) -> None:
     table = rows()
 
     def make(size: int) -> Callable[[], object]:
@@ -124,7 +134,7 @@ def test_window_queries() -> None:
     in_proportion(make)
 
 
-def test_columns_of_a_stream() -> None:
+def test_columns_of_a_stream(in_proportion: InProportion) -> None:
     def make(size: int) -> Callable[[], object]:
         types = {f"c{n}": pa.int64() for n in range(size)}
         programs = tuple(chooser(n, compiled(f"c{n} = 1", types)) for n in range(size))
@@ -134,7 +144,7 @@ def test_columns_of_a_stream() -> None:
     in_proportion(make)
 
 
-def test_groups_with_different_keys() -> None:
+def test_groups_with_different_keys(in_proportion: InProportion) -> None:
     def make(size: int) -> Callable[[], object]:
         programs = tuple(windows(number, f"c{number}") for number in range(size))
         table = rows(size).slice(0, 50)
@@ -153,7 +163,7 @@ def test_groups_with_different_keys() -> None:
     ],
     ids=["IN", "NOT of one part", "AND of one part", "AND of many parts"],
 )
-def test_conditions_of_a_query(text: Callable[[int], str]) -> None:
+def test_conditions_of_a_query(text: Callable[[int], str], in_proportion: InProportion) -> None:
     table = rows().slice(0, 200)
 
     def make(size: int) -> Callable[[], object]:
@@ -163,7 +173,7 @@ def test_conditions_of_a_query(text: Callable[[int], str]) -> None:
     in_proportion(make)
 
 
-def test_results_of_a_micro_batch() -> None:
+def test_results_of_a_micro_batch(in_proportion: InProportion) -> None:
     """A hundred windows of each member close at once."""
 
     def make(size: int) -> Callable[[], object]:
@@ -179,7 +189,7 @@ def test_results_of_a_micro_batch() -> None:
     in_proportion(make)
 
 
-def test_answers_in_the_result_log(tmp_path: Path) -> None:
+def test_answers_in_the_result_log(tmp_path: Path, in_proportion: InProportion) -> None:
     numbers = iter(range(1000))
     answer = pa.table({"k": ["b", "a"], "n": [1, 2]})
 
@@ -192,7 +202,7 @@ def test_answers_in_the_result_log(tmp_path: Path) -> None:
     in_proportion(make)
 
 
-def test_versions_one_after_the_other(tmp_path: Path) -> None:
+def test_versions_one_after_the_other(tmp_path: Path, in_proportion: InProportion) -> None:
     numbers = iter(range(1000))
     program = to_json(chooser(0, None))
 
@@ -212,7 +222,7 @@ def test_versions_one_after_the_other(tmp_path: Path) -> None:
     in_proportion(make)
 
 
-def test_a_program_is_read_in_proportion() -> None:
+def test_a_program_is_read_in_proportion(in_proportion: InProportion) -> None:
     def make(size: int) -> Callable[[], object]:
         texts = [to_json(windows(number)) for number in range(size)]
         return lambda: [from_json(text) for text in texts]
@@ -227,7 +237,7 @@ def test_a_commit_after_many_queries_were_dropped(tmp_path: Path) -> None:
     registry.log("s", "create_stream", None, {})
     taken = []
     for _ in range(4):
-        for number in range(SMALL):
+        for number in range(25):
             added = registry.add("s", f"query {number}", "SELECT x FROM s", program)
             registry.log("s", "drop", added.query.id, {})
         change = registry.next_version("s")

@@ -118,6 +118,19 @@ def test_a_query_that_is_changed_while_it_is_paused_stays_paused(
         assert [end for end, _, _ in counted(counts)] == [25]
 
 
+def test_a_query_is_in_force_while_its_next_generation_is_filled(
+    streams: Streams, tmp_path: Path
+) -> None:
+    desk = Desk(streams, tmp_path, "ordered")
+    with desk.opened(FOREVER) as (engine, stream):
+        counts = engine.register("counts", COUNTS)
+        counts.stage(COUNTS.replace("10 SECONDS", "5 SECONDS"))
+        stream.start(None)
+        run(stream, desk.rows(1, 2, 12))
+        assert counts.wait(1).micro_batch == 0
+        assert counts.record.since == (0, 1)
+
+
 def test_a_micro_batch_without_rows_leaves_the_stream_where_it_is(
     streams: Streams, tmp_path: Path
 ) -> None:

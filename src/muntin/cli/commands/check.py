@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +26,18 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Only read the text, without Spark: nothing is checked against sources or columns.",
 )
+@click.option(
+    "--rates",
+    "rates",
+    multiple=True,
+    metavar="STREAM=RATE",
+    help="Whether a stream of the engine in --home fits at so many rows, such as traffic=50000/s.",
+)
+@click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The home of an engine that runs, which has measured what rows cost; for --rates.",
+)
 @options.STREAM
 @options.JSON
 @options.safe_options
@@ -36,7 +49,9 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
 
     Queries are checked against the schemas of their sources. A source whose columns the file
     declares is not touched; any other source is read for its columns. With --syntax the text alone
-    is checked, which takes a second and needs no Java. The exit code is 3 if there is a mistake.
+    is checked, which takes a second and needs no Java. With --rates the costs that an engine has
+    measured say whether its streams would fit. The exit code is 3 if there is a mistake, or if a
+    stream does not fit.
     """
     from muntin.parser.errors import SqlError
     from muntin.parser.parse import parse
@@ -55,9 +70,30 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
         _report(mistake, json_lines=arguments["as_json"])
     if mistakes:
         ctx.exit(Exit.TEXT)
+    fits = _sizes(arguments["rates"], arguments["home"], as_json=arguments["as_json"])
+    if not fits:
+        ctx.exit(Exit.TEXT)
     if not arguments["as_json"]:
         fine = "the syntax is right" if arguments["syntax"] else "nothing wrong"
         click.echo(f"{arguments['file']}: {len(statements)} statements, {fine}")
+
+
+def _sizes(given: Sequence[str], home: Path | None, *, as_json: bool) -> bool:
+    """Print whether streams fit at some rates; return whether all do."""
+    if not given:
+        return True
+    if home is None:
+        reason = "costs are measured by an engine: name its home with --home"
+        raise click.UsageError(f"--rates: {reason}")
+    from muntin.engine.client import connect
+
+    pairs = [rate.partition("=") for rate in given]
+    if any(not equals for _, equals, _ in pairs):
+        raise click.BadParameter("it is STREAM=RATE, such as traffic=50000/s", param_hint="--rates")
+    found = connect(home).sizing({name: rate for name, _, rate in pairs})
+    for sizing in found.values():
+        click.echo(json.dumps(sizing.json) if as_json else str(sizing))
+    return all(sizing.verdict != "does not fit" for sizing in found.values())
 
 
 def _mistakes(

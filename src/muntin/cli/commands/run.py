@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -13,7 +14,7 @@ import click
 
 from muntin.cli import options
 from muntin.cli.errors import Exit
-from muntin.cli.output import FORMATS, ResultOutput, result_output
+from muntin.cli.output import FORMATS, ChosenOutput, ResultOutput
 from muntin.cli.progress import CommandProgress
 
 if TYPE_CHECKING:
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.FILE
+@click.argument(
+    "file", required=False, type=click.Path(exists=True, dir_okay=False, allow_dash=True)
+)
+@click.option("-c", "--command", "sql", metavar="SQL", help="Statements to run, without a file.")
 @options.STREAM
 @click.option(
     "--checkpoint",
@@ -49,18 +53,40 @@ if TYPE_CHECKING:
 @click.option(
     "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
 )
+@options.CONNECT
 @options.JSON
 @options.safe_options
 @options.SECRETS
 @options.spark_options
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:
-    """Run a file of SQL.
+    """Run a file of SQL; - is standard input.
+
+    Or run statements without a file: muntin run -c "SELECT * FROM 'readings.csv' LIMIT 5".
 
     Results of a query without INTO are shown: as a table on a terminal, else as JSON lines. Ctrl-C
     stops a stream after the current micro-batch and prints how to resume it.
     """
-    run_text(ctx, arguments["file"].read_text(), arguments)
+    address, text = arguments.pop("connect"), _text(arguments)
+    if address is None:
+        run_text(ctx, text, arguments)
+        return
+    from muntin.cli.connected import run_there
+
+    run_there(address, text, arguments)
+
+
+def _text(arguments: Mapping[str, Any]) -> str:
+    """Return the statements: those of -c, of the file, or of standard input."""
+    file, sql = arguments["file"], arguments["sql"]
+    if (file is None) == (sql is None):
+        raise click.UsageError(
+            "name a file of SQL, or give statements with -c, as in\n"
+            "muntin run -c \"SELECT * FROM 'readings.csv' LIMIT 5\""
+        )
+    if sql is not None:
+        return str(sql)
+    return sys.stdin.read() if file == "-" else Path(file).read_text()
 
 
 def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> None:
@@ -87,12 +113,10 @@ def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> Non
         folder = arguments["checkpoint"]
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="muntin-")))
-        output = result_output(
-            spark,
-            arguments["form"],
+        output = ChosenOutput(
+            "json" if arguments["form"] is None and arguments["as_json"] else arguments["form"],
             arguments["rows"],
-            as_json=arguments["as_json"],
-            progress=progress,
+            progress,
         )
         from muntin.session.pipeline import Pipeline
 
@@ -106,6 +130,7 @@ def run_text(ctx: click.Context, text: str, arguments: Mapping[str, Any]) -> Non
             dead_letter=_letters(arguments, streaming),
             whole=True,
             safe=mode,
+            setting=output.set,
             end=arguments.get("end", False) or arguments["checkpoint"] is None,
         )
         _run(ctx, pipeline, partial(pipeline.run, text, statements), output, arguments, progress)
@@ -162,8 +187,9 @@ def _run(
         summary.cancelled(streaming=pipeline.streaming)
         ctx.exit(Exit.INTERRUPTED)
     if not ran:
+        given = arguments.get("file") or "this text"
         raise click.UsageError(
-            f"{arguments['file']} has nothing to run: it needs a SELECT, or a CREATE QUERY ... INTO"
+            f"{given} has nothing to run: it needs a SELECT, or a CREATE QUERY ... INTO"
         )
     if not pipeline.running:
         summary.malformed(pipeline)

@@ -81,6 +81,11 @@ class StreamCosts:
             kept = sum(parts.get(name, 0) for parts in self._state.values())
             return replace(self._parts.get(name, PartCost()), state_bytes=kept)
 
+    def cpu_seconds(self) -> float:
+        """Return the processor time of all parts."""
+        with self._lock:
+            return sum(part.cpu_seconds for part in self._parts.values())
+
     def seconds_of_a_unit(self) -> float | None:
         """Return the processor time of a unit of work, as measured; None before any row.
 

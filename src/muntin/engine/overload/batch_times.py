@@ -53,12 +53,11 @@ class TimeLine:
     def steady(self, rate: float, interval: float = 0.0) -> float | None:
         """Return how long micro-batches take in the long run; None if they grow without end.
 
-        A micro-batch has the rows that came since the one before it began: at least those of
-        ``interval`` seconds, if micro-batches are begun so often.
+        A micro-batch has the rows that came since the one before it began. If micro-batches are
+        begun every ``interval`` seconds, it is the time of one with the rows of so long.
         """
-        within = self.seconds(rate * interval)
-        if within <= interval:
-            return within
+        if interval:
+            return self.seconds(rate * interval)
         load = rate * self.per_row
         return self.fixed / (1 - load) if load < 1 else None
 

@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from muntin.engine.costs.stream_costs import StreamCosts
 from muntin.engine.engine_stream import EngineStream
+from muntin.engine.overload.qos_of_query import qos_of
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import RUNNING, TAP, QueryRecord
 from muntin.errors import ArgumentError, EngineError
 from muntin.operators.shared.as_json import from_json
-from muntin.operators.shared.overload.budgeted import why_not_budgeted
+from muntin.operators.shared.overload.budgeted import preferring, why_not_budgeted
 from muntin.specs.overload import WAITING, OverloadDecision, Policy, QueryBudget
 
 #: The columns of ``engine.budgets()``.
@@ -72,7 +73,8 @@ class EngineBudgets:
             query: Whose budget it is; without it that of all queries together, each of which has
                 an equal part.
             policy: On what the budget is spent: ``"oldest"`` (the default), ``"newest"``,
-                ``"random"``, ``"windows"``, ``"preference"`` or a :class:`muntin.Policy`.
+                ``"random"``, ``"windows"``, ``"preference"`` or a :class:`muntin.Policy`. For a
+                query that states a graph of values also ``"value"``, which takes that graph.
             waiting: How many rows of a query may wait.
             stream: The stream, if not all streams of the engine are meant.
 
@@ -87,9 +89,9 @@ class EngineBudgets:
             if query is not None:
                 raise ArgumentError("query", query, "units=, seconds=, share= or policy= beside it")
             return self.budgets()
-        chosen = policy if isinstance(policy, Policy) else Policy(policy or "oldest")
         kept = WAITING if waiting is None else waiting
         record = None if query is None else self.registry.get(query)
+        chosen = policy if isinstance(policy, Policy) else _policy(policy or "oldest", record)
         for own in self._streams_meant(stream, record):
             made = units if seconds is None else units_of(seconds, own.costs)
             budget = QueryBudget(made, share, chosen, kept)
@@ -164,6 +166,14 @@ class EngineBudgets:
         return [*self._streams.values()] if stream is None else [self.stream_of(stream)]
 
 
+def _policy(name: str, record: QueryRecord | None) -> Policy:
+    """Return a policy by its name; that by value has the graph that a query states."""
+    qos = None if record is None or name != "value" else qos_of(record)
+    if qos is None or qos.value is None:
+        return Policy(name)
+    return Policy(name, qos.value.column, qos.value.points)
+
+
 def units_of(seconds: float, costs: StreamCosts) -> int:
     """Return how many units of work fit into some seconds of processor time, as measured."""
     given: object = seconds
@@ -199,7 +209,9 @@ def _decided(
 
 def _why_not(stream: EngineStream, record: QueryRecord, policy: Policy) -> str | None:
     by_key = from_json(stream.network.rule).by_key
-    return why_not_budgeted(from_json(record.program), policy, by_key=by_key)
+    program = from_json(record.program)
+    own = preferring(program, QueryBudget(policy=policy)).policy
+    return why_not_budgeted(program, own, by_key=by_key)
 
 
 def _check_budgeted(stream: EngineStream, record: QueryRecord, policy: Policy) -> None:

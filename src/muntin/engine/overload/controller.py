@@ -35,7 +35,7 @@ _CERTAIN = 5
 
 
 @dataclass(frozen=True)
-class Limits:
+class ControlLimits:
     """What the controller may do.
 
     Attributes:
@@ -101,7 +101,7 @@ class Control:
 
 
 def controlled(
-    control: Control, limits: Limits, measured: Measured, line: TimeLine | None
+    control: Control, limits: ControlLimits, measured: Measured, line: TimeLine | None
 ) -> Control:
     """Return what holds after a micro-batch; ``line`` says how long micro-batches take by rows."""
     interval = control.interval or limits.interval
@@ -118,7 +118,9 @@ def controlled(
     return _less(replace(now, bad=0), limits, measured, line)
 
 
-def _sign(control: Control, limits: Limits, measured: Measured, interval: float) -> str | None:
+def _sign(
+    control: Control, limits: ControlLimits, measured: Measured, interval: float
+) -> str | None:
     """Return what is bad, in words; None if all is well.
 
     After a disturbance micro-batches are long and become shorter: that needs no help.
@@ -137,7 +139,7 @@ def _rises(waiting: Sequence[int]) -> bool:
 
 
 def _more(
-    control: Control, limits: Limits, measured: Measured, line: TimeLine | None, sign: str
+    control: Control, limits: ControlLimits, measured: Measured, line: TimeLine | None, sign: str
 ) -> Control:
     """Do one thing more about overload."""
     interval = control.interval or limits.interval
@@ -158,7 +160,9 @@ def _more(
     return replace(control, rate=_rounded(kept), steps=(*control.steps, *more), bad=0, why=sign)
 
 
-def _less(control: Control, limits: Limits, measured: Measured, line: TimeLine | None) -> Control:
+def _less(
+    control: Control, limits: ControlLimits, measured: Measured, line: TimeLine | None
+) -> Control:
     """Undo what was done last, if there was room for it for some time."""
     undone = _undone(control, limits, measured, line)
     if undone is None:
@@ -169,7 +173,7 @@ def _less(control: Control, limits: Limits, measured: Measured, line: TimeLine |
 
 
 def _undone(
-    control: Control, limits: Limits, measured: Measured, line: TimeLine | None
+    control: Control, limits: ControlLimits, measured: Measured, line: TimeLine | None
 ) -> Control | None:
     """Return the control with less done; None if there is no room, or nothing is done."""
     if not control.steps:
@@ -200,7 +204,7 @@ def _arriving(measured: Measured, interval: float) -> float:
 
 
 def _longer(
-    interval: float, limits: Limits, arriving: float, line: TimeLine | None
+    interval: float, limits: ControlLimits, arriving: float, line: TimeLine | None
 ) -> float | None:
     """Return a longer time between micro-batches with which all rows fit; None if there is none."""
     if line is None:

@@ -44,18 +44,20 @@ class StreamLoad:
         self.interval, self._began = interval_of(trigger), None
         self.times.restart()
 
-    def commit(self, began: float, answered: Iterable[int], progress: Any = None) -> None:
-        """Note that the answers of members are committed.
+    def commit(
+        self, number: int, began: float, rows: int, answered: Iterable[int], report: Any = None
+    ) -> None:
+        """Note that a micro-batch is committed.
 
         Args:
-            began: When the micro-batch began, in seconds since 1970.
-            answered: The members.
-            progress: Spark's report about the micro-batch before it.
+            number: Its number.
+            began: When it began, in seconds since 1970.
+            rows: The rows that its tasks read.
+            answered: The members with answers.
+            report: Spark's report about the micro-batch before it.
         """
-        batch = None if progress is None else timed_batch_of(progress)
-        if batch is not None:
-            self.times.take(batch)
         now, before = time.time(), self._began
+        self.times.take(TimedBatch(number, rows, now - began, waiting_after(report), began))
         # Without a break, rows came since the micro-batch before took its own.
         busy = before is not None and began - self._committed <= max(_BREAK, self.interval)
         earliest = before if busy and before is not None else began - self.interval
@@ -80,18 +82,11 @@ def began_at(checkpoint: Path, micro_batch: int) -> float:
         return time.time()
 
 
-def timed_batch_of(progress: Any) -> TimedBatch | None:
-    """Return the micro-batch that Spark reports; None if it reports that nothing was there."""
-    durations: Mapping[str, int] = progress.durationMs
-    if "addBatch" not in durations:
-        return None
-    waiting = [found for source in progress.sources if (found := _waiting(source)) is not None]
-    return TimedBatch(
-        int(progress.batchId),
-        int(progress.numInputRows),
-        durations["triggerExecution"] / _MILLISECONDS,
-        sum(waiting) if waiting else None,
-    )
+def waiting_after(report: Any) -> int | None:
+    """Return what waits in the sources after a micro-batch; None if they do not tell."""
+    sources = () if report is None else report.sources
+    waiting = [found for source in sources if (found := _waiting(source)) is not None]
+    return sum(waiting) if waiting else None
 
 
 def _waiting(source: Any) -> int | None:

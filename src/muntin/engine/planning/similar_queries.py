@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from muntin.engine.plan_query import PlannedQuery, plan_parsed
+from muntin.engine.planning.preferences import plain_query
 from muntin.errors import ArgumentError, CannotEvaluate
 from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import Operator
@@ -60,6 +61,7 @@ class SimilarQueries:
 
     def plan_parsed(self, query: Query) -> PlannedQuery:
         """Plan a query that was parsed, without a look at when it is asked."""
+        query = plain_query(query, self.inputs, self.axis)
         shape = self._shape(query)
         known = None if shape is None else self._shapes.get(shape)
         if known is not None:

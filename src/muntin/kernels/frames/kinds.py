@@ -110,7 +110,7 @@ def _add(state: Any, whole: int) -> None:
 
 
 @part
-def _reaches(upper: int, lower: int, least_upper: int, least_lower: int) -> bool:
+def reaches(upper: int, lower: int, least_upper: int, least_lower: int) -> bool:
     """Return True if one integer of 128 bits is at least another."""
     if upper != least_upper:
         return bool(upper > least_upper)
@@ -151,7 +151,7 @@ def _variance(state: Any, sample: bool) -> float:
 
 
 @part
-def _compared(sign: int, value: float, limit: float) -> bool:
+def compared(sign: int, value: float, limit: float) -> bool:
     """Return True if a comparison holds; with NaN none does."""
     if sign == LESS:
         return value < limit
@@ -181,7 +181,7 @@ def _reached(asked: Any, state: Any) -> bool:
     """Return True if an integer is at least the limit."""
     function = asked.function
     if function == SUM:
-        return _reaches(state.total_upper, state.total_lower, asked.least_upper, asked.least_lower)
+        return reaches(state.total_upper, state.total_lower, asked.least_upper, asked.least_lower)
     whole = state.count
     if function == MIN:
         whole = state.least
@@ -191,7 +191,7 @@ def _reached(asked: Any, state: Any) -> bool:
         whole = state.at_first
     elif function == LAST:
         whole = state.at_last
-    return _reaches(whole >> 63, whole, asked.least_upper, asked.least_lower)
+    return reaches(whole >> 63, whole, asked.least_upper, asked.least_lower)
 
 
 @part
@@ -201,7 +201,7 @@ def _averages(asked: Any, state: Any) -> bool:
     least = shares // AVERAGE_UNITS
     if asked.strictly or shares % AVERAGE_UNITS:
         least += 1
-    return _reaches(state.total_upper, state.total_lower, least >> 63, least)
+    return reaches(state.total_upper, state.total_lower, least >> 63, least)
 
 
 @part
@@ -234,7 +234,7 @@ def _holds_of_doubles(asked: Any, state: Any) -> bool:
         value = _variance(state, sample)
         if function in (STDDEV_SAMP, STDDEV_POP):
             value = math.sqrt(value)
-    return _compared(asked.sign, value, asked.limit)
+    return compared(asked.sign, value, asked.limit)
 
 
 @part

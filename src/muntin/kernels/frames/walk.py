@@ -43,6 +43,7 @@ from muntin.kernels.frames.step import (
     report,
     settle,
 )
+from muntin.kernels.frames.stride import has_strides, stride
 
 
 @fused
@@ -86,10 +87,15 @@ def walk(asked_: Any, rows: RowColumns, ended: int, states: Any, found: Any, pla
     asked = asked_[0]
     starts, order, what, opens, counts, whole, real, weight, reach, gap = rows
     n = 0
+    strides = has_strides(asked)
     key, row = place[0], place[1]
     while key < len(starts) - 1:
         state = states[key]
         while row < starts[key + 1]:
+            if strides:
+                row = stride(asked, state, row, starts[key + 1], order, what, counts, whole, real)
+                if row == starts[key + 1]:
+                    break
             if n + MOST > len(found):
                 place[0], place[1] = key, row
                 return n

@@ -24,13 +24,13 @@ PENDING = "pending"
 _CHUNK_ROWS, _CHUNKS = 16_384, 256
 #: Keys are spread over this many chunks, so that a change of few keys is cheap to write. It is a
 #: prime, because the hashes of the keys of one shard are equal modulo the number of shards.
-_BUCKETS = 13
+BUCKETS = 13
 
 
-def key_buckets(table: pa.Table, names: Sequence[str]) -> Ints:
+def key_buckets(table: pa.Table, names: Sequence[str], buckets: int = BUCKETS) -> Ints:
     """Return for each row the bucket of its key."""
     columns = [table[name].combine_chunks() for name in names]
-    return shard_of(columns, table.num_rows, _BUCKETS).astype(np.int64)
+    return shard_of(columns, table.num_rows, buckets).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
+from muntin.operators.common.forgetting import Forgetting
 from muntin.operators.frames.arrow_kind import ArrowKind, FrameOperatorInputs, record_fields
 from muntin.operators.frames.held_rows import OverlappingFrames
 from muntin.operators.frames.kinds.aggregate import ArrowAggregate
@@ -54,8 +58,19 @@ KINDS: dict[type[FrameKind], type[ArrowKind]] = {
 }
 
 
-def build(framing: Framing, inputs: FrameOperatorInputs) -> FrameOperator:
+def build(framing: Framing, inputs: FrameOperatorInputs) -> FrameOperator | Forgetting:
     """Return the operator of a framing; raise if a type is not supported."""
+    plain = build_framer(framing, inputs)
+    if framing.forget is None:
+        return plain
+    lives = replace(inputs, keys=(*inputs.keys, pa.int64()))
+    gap = inputs.axis.length("forget", framing.forget)
+    inside = replace(build_framer(framing, lives), buckets=1)
+    return Forgetting(plain, inside, len(inputs.keys), inputs.axis, gap)
+
+
+def build_framer(framing: Framing, inputs: FrameOperatorInputs) -> FrameOperator:
+    """Return the operator that finds the frames of keys that are never forgotten."""
     kind = KINDS[type(framing.kind)].of(framing, inputs)
     missing: Missing = inputs.bridge if inputs.bridge is not None else framing.missing
     slots = None

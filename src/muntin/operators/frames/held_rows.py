@@ -50,6 +50,14 @@ class HeldRowFrames(FrameOperator):
     """Frames found in held and new rows; subclasses find them and decide which rows are held."""
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        return (*super().tables, HELD)
+
+    @property
+    def rests(self) -> bool:
+        return False  # punctuation decides which rows are needed
+
+    @property
     def remembered_names(self) -> tuple[str, ...]:
         """The columns that are remembered about each key, whole numbers."""
         return ()
@@ -93,7 +101,7 @@ class HeldRowFrames(FrameOperator):
             return results, forget(now.state, KEYS, HELD), since
         changed = (np.diff(now.arranged.rows.starts) > 0) | (outcome.needed > rows.starts[:-1])
         records["previous"][changed] = 0  # marks keys that were seen
-        buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
+        buckets = KeyBuckets.of(now.keyed, self.key_names, changed, self.buckets)
         held = np.arange(both.num_rows) >= outcome.needed[key]
         changes = buckets.write(now.state, HELD, both.filter(pa.array(held)), key[held])
         also = {name: pa.array(outcome.also[name]) for name in self.remembered_names}

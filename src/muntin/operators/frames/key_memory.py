@@ -17,7 +17,7 @@ from muntin.kernels.frames.records import FOUND, NEVER, STATE, UNTIL_NEXT, fresh
 from muntin.kernels.frames.walk import MOST_QUIET, look_at_quiet
 from muntin.kernels.grouping import KeyedTables
 from muntin.kernels.ticks import order_of_ticks
-from muntin.operators.common.buckets import BucketedTable, key_buckets
+from muntin.operators.common.buckets import BUCKETS, BucketedTable, key_buckets
 from muntin.operators.frames.ordered_rows import Missing, OrderedRows, held_until
 from muntin.operators.frames.sequencer import OrderedBatch
 from muntin.operators.protocol import Changes, ChunkKey, Punctuation, State, ints
@@ -92,8 +92,10 @@ class KeyBuckets:
     dirty: tuple[int, ...]
 
     @classmethod
-    def of(cls, keyed: KeyedTables, names: Sequence[str], changed: Mask) -> KeyBuckets:
-        of_key = key_buckets(keyed.keys, names)
+    def of(
+        cls, keyed: KeyedTables, names: Sequence[str], changed: Mask, buckets: int = BUCKETS
+    ) -> KeyBuckets:
+        of_key = key_buckets(keyed.keys, names, buckets)
         return cls(of_key, tuple(np.unique(of_key[changed]).tolist()))
 
     def write(self, state: State, name: str, rows: pa.Table, key: Ints) -> Changes:

@@ -45,6 +45,7 @@ class LongestSoFar:
     axis: Axis
     key_names: Sequence[str]
     schema: pa.Schema
+    buckets: int
 
     def after(self, state: State, found: pa.Table, ended: bool) -> tuple[pa.Table, Changes]:
         """Return the longest frames if the input has ended, else none; and changes of the state."""
@@ -56,11 +57,12 @@ class LongestSoFar:
         nothing = self.schema.empty_table()
         if not found.num_rows:
             return nothing, {}
-        touched = set(key_buckets(found, self.key_names).tolist())
+        touched = set(key_buckets(found, self.key_names, self.buckets).tolist())
         chunks = [state.read(LONGEST, b) for b in sorted(touched & set(state.buckets(LONGEST)))]
         kept = pa.concat_tables([_with_held(self.schema).empty_table(), *chunks])
         frames = self._chosen(*self._both(kept, found))
-        return nothing, table.write(frames, key_buckets(frames, self.key_names), touched)
+        bucket = key_buckets(frames, self.key_names, self.buckets)
+        return nothing, table.write(frames, bucket, touched)
 
     def _both(self, kept: pa.Table, found: pa.Table) -> tuple[pa.Table, Ints]:
         """Return kept frames and, after them, new ones; and the number of the key of each."""

@@ -6,9 +6,10 @@ record that it remembers about a key, and one row of accumulators for an open fr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,16 +23,18 @@ from muntin.kernels.grouping import KeyedTables, find_keys
 from muntin.kernels.numbers.order_keys import tie_ranks
 from muntin.kernels.ticks import from_order, to_ticks
 from muntin.operators.common.admission import Admission, is_late
-from muntin.operators.common.buckets import PENDING, due, hold
+from muntin.operators.common.buckets import BUCKETS, PENDING, due, hold
 from muntin.operators.frames.arrow_kind import ArrowKind, Fields, kernel_record
 from muntin.operators.frames.frame_aggregates import OPEN_CELLS, FrameAggregates, JoinedCells
 from muntin.operators.frames.key_memory import KEYS, Certainty, KeyBuckets, KeyMemory, StepContext
-from muntin.operators.frames.longest import LongestSoFar, longest, with_held_bounds
+from muntin.operators.frames.longest import LONGEST, LongestSoFar, longest, with_held_bounds
 from muntin.operators.frames.ordered_rows import Bridge, CombinedTies, Missing, OrderedRows, Ties
 from muntin.operators.frames.sequencer import KnownUpTo, OrderedBatch, Sequencer, Slots
 from muntin.operators.protocol import (
     Changes,
+    ChunkKey,
     InputBatch,
+    MemoryState,
     OneInput,
     Open,
     Punctuation,
@@ -69,6 +72,7 @@ class FrameOperator(OneInput):
     slots: Slots | None = None
     longest: bool = False
     combined: CombinedTies | None = None
+    buckets: int = BUCKETS
 
     def __getstate__(self) -> dict[str, object]:
         # Derived attributes hold closures, so they are not pickled but derived again.
@@ -97,7 +101,16 @@ class FrameOperator(OneInput):
     def sequencer(self) -> Sequencer:
         interval = int(self.record["reading"][0]) == INTERVAL
         rules = self.ties, self.missing, self.slots, interval
-        return Sequencer(self.axis, self.bound_type, *rules, self.kind, self.combined, self._lead)
+        return Sequencer(
+            self.axis, self.bound_type, *rules, self.kind, self.combined, self._lead, self._unread
+        )
+
+    @property
+    def _unread(self) -> tuple[str, ...]:
+        """The columns that nothing reads of rows that are in order: aggregates read keys."""
+        if type(self) is not FrameOperator or self.calls or self.combined is not None:
+            return ()
+        return (*self.key_names, *(() if self.slots is not None else ("tick",)))
 
     @property
     def _lead(self) -> int:
@@ -178,6 +191,29 @@ class FrameOperator(OneInput):
         return pa.schema([*columns, *(pa.field(f"r{place}", type_) for place, type_ in results)])
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables of state, all of them by key."""
+        return (PENDING, KEYS, OPEN_CELLS, LONGEST)
+
+    @property
+    def rests(self) -> bool:
+        """True if nothing happens to a key without a row of it, whatever punctuation passes."""
+        plain = self.slots is None and int(self.record["reading"][0]) == POINT
+        return plain and int(self.record["max_duration"][0]) < 0
+
+    def telling_open(self) -> Self:
+        """Return the same operator: frames always tell what is open."""
+        return self
+
+    def tidied(self, state: MemoryState) -> dict[str, pa.Table]:
+        """Return all that is kept, each table as a whole."""
+        return {name: state.whole(name) for name in self.tables if state.buckets(name)}
+
+    def open_counts(self, changes: Changes) -> Mapping[ChunkKey, int]:
+        """Return how many frames are open in each changed chunk."""
+        return self.memory.open_counts(changes)
+
+    @property
     def bound_names(self) -> tuple[str, ...]:
         """The columns with the bounds of a frame."""
         return ("frame_start", "frame_end")
@@ -233,7 +269,7 @@ class FrameOperator(OneInput):
         now = StepContext(state, keyed, remembered, kept, arranged, punctuation)
         results, changes, since = self._framed(now)
         if self.longest:
-            so_far = LongestSoFar(self.axis, self.key_names, self.result_schema)
+            so_far = LongestSoFar(self.axis, self.key_names, self.result_schema, self.buckets)
             results, kept_longest = so_far.after(state, results, punctuation.ended)
             changes |= kept_longest
         refused = arranged.refused
@@ -248,7 +284,7 @@ class FrameOperator(OneInput):
             results=results,
             changes=hold(state, arranged.waiting, read) | changes,
             rows=(counts,),
-            open_counts=self.memory.open_counts(changes),
+            open_counts=self.open_counts(changes),
             open=_opened(keyed, self._earliest_start(now, since)),
         )
 
@@ -333,7 +369,8 @@ class FrameOperator(OneInput):
         if now.ended:
             return results, forget(now.state, KEYS, OPEN_CELLS), since
         changes: Changes = {}
-        buckets = KeyBuckets.of(now.keyed, self.key_names, (np.diff(rows.starts) > 0) | reported)
+        changed = (np.diff(rows.starts) > 0) | reported
+        buckets = KeyBuckets.of(now.keyed, self.key_names, changed, self.buckets)
         if joined is not None:
             cells, opened = self.contents.kept(joined, records)
             changes |= buckets.write(now.state, OPEN_CELLS, cells, opened)

@@ -85,7 +85,8 @@ class OrderedBatch:
 class Sequencer:
     """Puts rows in order, settles ties, and inserts missing rows.
 
-    If rows that tie become one row, ``kind`` reads the columns of that row.
+    If rows that tie become one row, ``kind`` reads the columns of that row. ``unread`` are the
+    columns that nothing reads of rows that are in order and final.
     """
 
     axis: Axis
@@ -97,6 +98,7 @@ class Sequencer:
     kind: ArrowKind
     combined: CombinedTies | None = None
     lead: int = 1  # the number of successive empty slots framed one by one; the others count as one
+    unread: tuple[str, ...] = ()
 
     def arrange(
         self,
@@ -115,9 +117,11 @@ class Sequencer:
         final = self._final(pool, key, keys, reached)
         waiting = pool.filter(pa.array(~final)) if not final.all() else pool.slice(0, 0)
         place = self._sorted(pool, key, keys, final)
-        # Arrow takes rows of one chunk faster than it joins chunks and takes them.
-        table, key = pool.combine_chunks().take(pa.array(place)), key[place]
-        table, key, refused = self._settle(table, key)
+        table = self._taken(pool, place, reached)
+        # Rows are sorted by key, and counting them is faster than to look up each.
+        counts = np.bincount(key if final.all() else key[final], minlength=keys)
+        key = np.repeat(np.arange(keys), counts)
+        table, key, refused = self._settle(table, key, pool, place)
         table = self.kind.after_rows(table, key, rows_before)
         first_held = np.full(keys, EVER)
         if waits(self.missing) and not reached.ended:
@@ -127,9 +131,7 @@ class Sequencer:
         starts = np.searchsorted(key, np.arange(keys + 1)).astype(np.int64)
         rows, slot = self._with_missing(table, starts, reached)
         rows = self._judged(rows, before)
-        real = np.flatnonzero(~lacking(table))
-        last_real = np.full(keys, -1, np.int64)
-        last_real[key[real]] = real
+        last_real = _last_real(lacking(table), key, starts)
         horizon = np.minimum(self._horizon(reached, slot), first_held)
         return OrderedBatch(rows, waiting, refused, slot, last_real, horizon)
 
@@ -155,6 +157,19 @@ class Sequencer:
             place = by_key_and_order(key, order, keys)[0]
         return place if row is None else row[place]
 
+    def _taken(self, pool: pa.Table, place: Ints, reached: KnownUpTo) -> pa.Table:
+        """Return rows in order, with the columns that are read."""
+        if reached.ended and not self.ties.refuses:  # no row waits or is refused
+            pool = pool.select([name for name in pool.column_names if name not in self.unread])
+        lacks = lacking(pool).any()
+        # Arrow takes rows of one chunk faster than it joins chunks and takes them.
+        rows, none = pa.array(place), pa.array(np.zeros(len(place), np.bool_))
+        columns = [
+            none if name == "lacks" and not lacks else pool[name].combine_chunks().take(rows)
+            for name in pool.column_names
+        ]
+        return pa.Table.from_arrays(columns, schema=pool.schema)
+
     def _final(self, pool: pa.Table, key: Ints, keys: int, reached: KnownUpTo) -> Mask:
         if reached.ended:
             return np.ones(pool.num_rows, np.bool_)
@@ -174,14 +189,17 @@ class Sequencer:
         is_final[place] = follows > 0
         return is_final
 
-    def _settle(self, table: pa.Table, key: Ints) -> tuple[pa.Table, Ints, pa.Table | None]:
+    def _settle(
+        self, table: pa.Table, key: Ints, pool: pa.Table, place: Ints
+    ) -> tuple[pa.Table, Ints, pa.Table | None]:
         at = orders(table) if self.slots is None else self.slots.of(ints(table["tick"]))
         along = [ints(table["along"])] if self.kind.has_second_axis else []
         ties = same_as_before(key, at, *along)
         if self.combined is not None:
             return self._combined(self.combined, table, ties), key[~ties], None
         if not self.ties.refuses:
-            self._fail_at(table, ties)
+            if ties.any():
+                self._fail_at(pool.take(pa.array(place)), ties)
             return table, key, None
         kept = self.ties.kept(table, ties)
         if kept is None:
@@ -203,10 +221,8 @@ class Sequencer:
         self, table: pa.Table, key: Ints, keys: int
     ) -> tuple[pa.Table, Ints, pa.Table, Ints]:
         """Split off the rows after a key's last real one: the next real row decides about them."""
-        real = np.flatnonzero(~lacking(table))
-        last = np.full(keys, -1, np.int64)
-        last[key[real]] = real
-        held = np.arange(len(key)) > last[key]
+        starts = np.searchsorted(key, np.arange(keys + 1))
+        held = np.arange(len(key)) > _last_real(lacking(table), key, starts)[key]
         rest = table.filter(pa.array(held)), key[held]
         return table.filter(pa.array(~held)), key[~held], *rest
 
@@ -294,3 +310,13 @@ class Sequencer:
     def _along(self, table: pa.Table, row: int) -> object:
         """Return the place of a row along the second axis."""
         return self.kind.place(ints(table["along"])[row : row + 1])[0].as_py()
+
+
+def _last_real(lacks: Mask, key: Ints, starts: Ints) -> Ints:
+    """Return the last real row of each key, or -1; rows are sorted by key."""
+    if not lacks.any():
+        return np.where(np.diff(starts) > 0, starts[1:] - 1, -1).astype(np.int64)
+    real = np.flatnonzero(~lacks)
+    last = np.full(len(starts) - 1, -1, np.int64)
+    last[key[real]] = real
+    return last

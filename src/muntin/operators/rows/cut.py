@@ -148,6 +148,7 @@ class RankCut(Cut):
     edges: Edges
     axis: Axis
     within: int | None = None
+    min_rows: int = 1
 
     @property
     def holds_rows(self) -> bool:
@@ -175,11 +176,16 @@ class RankCut(Cut):
         needed = np.maximum((keys.counted // slide + 1) * slide - edges.range, 0)
         if held is not None:
             low, high = self._within(keys, held, key, start, end), end
+            first_rank = low
         else:
+            first_rank = start
             low, high = self._panes(start), self._panes(end)
             needed = self._panes(needed)
         if keys.ended:
             needed = np.full(len(keys.counted), EVER)
+        if self.min_rows > 1:
+            enough = np.minimum(end, keys.counted[key]) - first_rank >= self.min_rows
+            key, low, high, start, end = (x[enough] for x in (key, low, high, start, end))
         return Cutting(key, low, high, start, end, end <= keys.counted[key], needed)
 
     def _last_window(self, rank: Ints) -> Ints:

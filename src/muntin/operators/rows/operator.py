@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +21,10 @@ from muntin.kernels.grouping import KeyedTables, key_and_pane
 from muntin.kernels.row_windows import stretches
 from muntin.kernels.ticks import to_ticks
 from muntin.operators.aggregation.combine_accumulators import slide
-from muntin.operators.protocol import Changes, ChunkKey, State, ints, open_rows
+from muntin.operators.common.buckets import PENDING
+from muntin.operators.protocol import Changes, ChunkKey, MemoryState, State, ints, open_rows
 from muntin.operators.rows.cut import Cutting, HeldRows, Progressed, Run
-from muntin.operators.rows.ordered_rows import OrderedRowsOperator
+from muntin.operators.rows.ordered_rows import MEMORY, OrderedRowsOperator
 from muntin.operators.windows.panes import Cells
 
 CELLS = "cells"
@@ -42,6 +44,30 @@ class RowWindowOperator(OrderedRowsOperator):
     @cached_property
     def result_types(self) -> list[pa.DataType]:
         return [bound.type for bound in self.cells.bound]
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables of state, all of them by key."""
+        return (PENDING, CELLS, MEMORY)
+
+    @property
+    def rests(self) -> bool:
+        """True if nothing happens to a key without a row of it, and nobody asks what is open."""
+        return not self.tells_open
+
+    def telling_open(self) -> Self:
+        """Return the same operator, whose steps tell where the next window may begin."""
+        return replace(self, tells_open=True)
+
+    def tidied(self, state: MemoryState) -> dict[str, pa.Table]:
+        """Return all that is kept, each table as a whole, without the cells that no key needs."""
+        whole = {name: state.whole(name) for name in self.tables if state.buckets(name)}
+        if CELLS in whole and MEMORY in whole:
+            memory, cells = whole[MEMORY], whole[CELLS]
+            keyed = KeyedTables.of(self.by_names, [memory, cells])
+            needed = keyed.spread(0, memory["needed"], EVER)[keyed.numbers[1]]
+            whole[CELLS] = cells.filter(pa.array(ints(cells["pane"]) >= needed))
+        return whole
 
     def open_counts(self, changes: Changes) -> Mapping[ChunkKey, int]:
         return open_rows(changes, CELLS)

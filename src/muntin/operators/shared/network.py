@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.expressions.predicate_sets import PredicateSets
-from muntin.kernels.arrays import Mask
+from muntin.kernels.arrays import Floats, Mask
 from muntin.kernels.ticks import to_ticks, valid_ticks
 from muntin.operators.progress.per_key import PerKeyPunctuator
 from muntin.operators.progress.progress import ObservedRows, Punctuator
@@ -36,6 +36,7 @@ from muntin.operators.shared.asking.standing_answers import StandingAnswers
 from muntin.operators.shared.base_panes import BASE, BasePanes
 from muntin.operators.shared.beginnings import WITHIN, Beginnings, Seeds
 from muntin.operators.shared.costs.meter import CHOSEN_ROWS, NO_METER, READING, Meter
+from muntin.operators.shared.overload.expected_share import expected_shares, with_shares
 from muntin.operators.shared.overload.gate import gate_name
 from muntin.operators.shared.overload.gates import GateInputs, Gates
 from muntin.operators.shared.predicates import WantedSets, input_predicates
@@ -256,6 +257,7 @@ class QueryNetwork:
             try:
                 with meter.work(CHOSEN_ROWS):
                     chosen, chosen_failed = readers.filters.choose(readers.rows(rows))
+                    chosen = [self._with_rate(table) for table in chosen]
                 answers, failed = [*answers, *chosen], failed | chosen_failed
                 read = readers.rows(data)
                 if self.gates.gates:
@@ -319,7 +321,7 @@ class QueryNetwork:
             state, self.groups, arrived, [own.punctuation for own in progress], shards
         )
         changes |= gated.changes
-        answers: dict[int, pa.Table] = {**gated.answers}
+        answers = {member: self._with_rate(table) for member, table in gated.answers.items()}
         counts: dict[int, Sequence[RowCounts]] = {m: [own] for m, own in gated.counts.items()}
         failed: dict[int, str] = {**begun.failed, **gated.failed}
         for group in self.groups.values():
@@ -436,6 +438,10 @@ class QueryNetwork:
         if not results.num_rows or program.paused:
             return {}
         complete = self._complete(program, results, birth, progress)
+        if self.overload.rates:
+            share = self._shares(program, results)
+            complete = pc.and_(complete, pa.array(share >= 1))
+            results = with_shares(results, share)
         if FINAL in results.column_names:  # an early answer: rows of its extent may still come
             complete = pc.and_(complete, results[FINAL].combine_chunks())
         if COMPLETE in results.column_names:
@@ -446,6 +452,19 @@ class QueryNetwork:
             results = results.append_column(COMPLETE, complete)
         answers = results if program.answers is None else program.answers.of(results)
         return {member: answers} if answers.num_rows else {}
+
+    def _with_rate(self, chosen: pa.Table) -> pa.Table:
+        """Return chosen rows with the share of all rows that the micro-batch looked at."""
+        if not self.overload.rates:
+            return chosen
+        return with_shares(chosen, np.full(chosen.num_rows, self.overload.kept))
+
+    def _shares(self, program: QueryProgram, results: pa.Table) -> Floats:
+        """Return the share of its rows that each result is expected to have, by native rates."""
+        if program.extent is None:
+            return np.full(results.num_rows, self.overload.kept)
+        start, end = program.reach.ticks(program.extent, results, self.rule.axis)
+        return expected_shares(self.overload.rates, start, end)
 
     def _complete(
         self,

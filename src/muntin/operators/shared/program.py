@@ -18,6 +18,7 @@ from muntin.operators.common.changes import CHANGE_FIELDS
 from muntin.operators.protocol import Operator
 from muntin.operators.shared.asking.newest import NewestOf
 from muntin.operators.shared.extent_reach import ExtentReach
+from muntin.operators.shared.overload.preferred_rows import PreferredRows
 from muntin.operators.shared.prepared_column import PreparedColumn
 from muntin.operators.shared.view_rows import ViewRows
 from muntin.specs.qos import Qos
@@ -144,6 +145,7 @@ class QueryProgram:
         answer: When answers are made.
         auto: Whether the engine chooses ``answer``, and may change it while the query runs.
         newest: Which of the answers made so far are the answer now.
+        prefer: What it prefers when it cannot look at everything; None if it prefers nothing.
         until: The tick at which the query ends: extents that end after it are no answers.
         asked: The last command that asked for the answer, if answers are kept until then.
         tap: What is copied, if this is no query but a tap.
@@ -173,6 +175,7 @@ class QueryProgram:
     prepared: tuple[PreparedColumn, ...] = ()
     restart: bool = False
     until: int | None = None
+    prefer: PreferredRows | None = None
     qos: Qos | None = None
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from muntin.reference.arrivals import arrive
+from muntin.reference.arrivals import arrive, lives
 from muntin.reference.frames.candidates import Frame, Line
 from muntin.reference.frames.kinds import by_chance, frames_of
 from muntin.reference.frames.places import Layout, LocalConditions, OnNumbers, RowPlace
@@ -102,11 +102,12 @@ class FrameReference:
         came = arrive(outcome, batches, self.axis, self.framing.on, self.by, self._refusal)
         for key, arrived in came.held.items():
             assert came.largest is not None  # a row that is held has a place
-            rows, left_out = self._layout.one_each(key, arrived)
-            outcome.refused += [(row, "tie") for row in left_out]
-            outcome.used -= len(left_out)
-            frames = self._found(rows, came.largest, came.complete(key), came.completed(key))
-            self._report(outcome, key, frames)
+            for life in lives(arrived, self.axis, self.framing.on, self.framing.forget):
+                rows, left_out = self._layout.one_each(key, life)
+                outcome.refused += [(row, "tie") for row in left_out]
+                outcome.used -= len(left_out)
+                frames = self._found(rows, came.largest, came.complete(key), came.completed(key))
+                self._report(outcome, key, frames)
         return outcome
 
     def _refusal(self, row: Row) -> str | None:

@@ -83,6 +83,7 @@ async def refused(service: ServiceHere, _: Reader, id: str) -> dict[str, Any]:
             "late": counts.late,
             "refused": counts.refused - counts.late,
             "between": counts.between,
+            "shed": counts.shed,
         }
 
     return {"counts": await service.threads.run(look), "rows": [], "kept": False}

@@ -52,6 +52,24 @@ async def sql(
     return await answered(service, await service.threads.run(run), format)
 
 
+@router.post("/runs")
+async def run_batch(
+    service: ServiceHere, caller: Asker, body: TextBody, format: Format = "json"
+) -> Response:
+    """Run a text once, as a batch, in the server's session; its last statement answers.
+
+    What it creates lives as long as the run. It reads files below the server's root only; a text
+    that writes there needs the role administer.
+    """
+    form_of(format)
+
+    def run() -> pa.Table:
+        caller.check(service.runs.role(body.text))
+        return service.runs.run(body.text)
+
+    return await answered(service, await service.threads.wait(run), format)
+
+
 @router.post("/check")
 async def check(service: ServiceHere, _: Reader, body: TextBody) -> dict[str, Any]:
     """Return the mistakes of a text; nothing of it runs."""

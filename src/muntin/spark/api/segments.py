@@ -19,6 +19,7 @@ from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column, parse_column
 from muntin.errors import ArgumentError
 from muntin.operators.fill.source import Function
+from muntin.spark.api.nested_values import with_nested_values
 from muntin.spark.api.plan import DrawnResult, Plan
 from muntin.spark.api.pyspark_aggregates import read_aggregate
 from muntin.spark.columns import named, problem
@@ -129,6 +130,9 @@ class Segments(Described):
 
     def column(self, aggregate: object, rows: StreamInput) -> Column:
         """Return the result column of an aggregate of ``rows``."""
+        return with_nested_values(self._read(aggregate, rows), rows.df)
+
+    def _read(self, aggregate: object, rows: StreamInput) -> Column:
         if isinstance(aggregate, Column):
             return aggregate
         if isinstance(aggregate, Aggregate):

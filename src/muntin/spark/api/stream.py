@@ -192,7 +192,9 @@ class Stream(StreamJoins):
         within: LengthLike | None = None,
         order: Order = "on",
         tiebreak: str | Sequence[str] | None = None,
+        min_rows: int = 1,
         unfinished: Unfinished = "keep",
+        forget: LengthLike | None = None,
         prefix: str = "",
     ) -> Windowed:
         """Make windows of ``range`` rows, one every ``slide`` rows.
@@ -216,10 +218,15 @@ class Stream(StreamJoins):
                 the same when a micro-batch is repeated and means nothing more.
             tiebreak: Columns that order rows with equal ``on``; rows that still tie are ordered
                 by a hash of the whole row.
+            min_rows: Leave out windows of fewer rows, such as the first ones of a key; rows of
+                all groups count.
             unfinished: What happens at the end of input to windows that miss rows.
+            forget: A gap of more than this between two rows of a key ends it as the end of input
+                would, and its next row has rank 0. A stream keeps nothing of a key once
+                punctuation is that far beyond its last row.
             prefix: Put before the names of Muntin's own result columns.
         """
-        spec = RowWindow(range, slide, self.on, within, order)
+        spec = RowWindow(range, slide, self.on, within, order, forget, min_rows)
         groups, ties = self._groups(group), column_names("tiebreak", tiebreak)
         self._known("tiebreak", ties)
         return self._windowed(spec, unfinished, prefix, WindowDetails(group=groups, tiebreak=ties))
@@ -274,6 +281,7 @@ class Stream(StreamJoins):
         tie_order: str | Sequence[str] | None = None,
         readings: str = "point",
         until: str | None = None,
+        forget: LengthLike | None = None,
         prefix: str = "",
     ) -> Frames:
         """Find frames, windows that follow the data: stretches of rows that a ``kind`` defines.
@@ -311,6 +319,9 @@ class Stream(StreamJoins):
             readings: A row is a ``"point"``, holds ``"until_next"``, or over an ``"interval"`` that
                 ends with its column ``until``.
             until: That column.
+            forget: A gap of more than this between two rows of a key ends it as the end of input
+                would, and its next frame has ``frame_id`` 0. A stream keeps nothing of a key once
+                punctuation is that far beyond its last row.
             prefix: Put before the names of Muntin's own result columns.
         """
         framing = Framing(
@@ -331,6 +342,7 @@ class Stream(StreamJoins):
             readings=readings,
             until=until,
             schedule=self.schedule,
+            forget=forget,
         )
         if not isinstance(prefix, str):
             raise ArgumentError("prefix", prefix, "it must be text such as 'mt_'")

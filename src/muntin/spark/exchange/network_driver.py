@@ -65,6 +65,7 @@ from muntin.specs.overload import PinnedOverload
 
 if TYPE_CHECKING:  # workers that read no files do not import what reads them
     from muntin.spark.scan.choose import InputRows
+    from muntin.spark.scan.row_sample import RowSample
     from muntin.spark.scan.scan import ArrowScan
 
 #: The kind of the message that a task sends to each shard, and the tag of a shard's output.
@@ -206,12 +207,25 @@ def route(
 ) -> Iterator[pa.RecordBatch]:
     """Map side: turn the rows of a task, all of one input, into messages to the shards."""
     sender: _NetworkSender | None = None
-    for rows in gathered(tables_of(scan, batches)):
+    sample = None if scan is None else _sample_here(task)
+    for rows in gathered(tables_of(scan, batches, sample)):
         if sender is None:
             sender = _NetworkSender(task, of, task.network_here())
         yield from sender.take(rows)
+    if sample is not None and sample.shed:
+        sender = sender or _NetworkSender(task, of, task.network_here())
+        sender.shed = sample.shed
     if sender is not None:
         yield from sender.finish()
+
+
+def _sample_here(task: NetworkTask) -> RowSample | None:
+    """Return the sample that is kept of the rows of a task; None if all are kept."""
+    # Here, because workers that read no files do not import what reads them.
+    from muntin.spark.scan.row_sample import RowSample
+
+    kept = task.network_here().network.overload.kept
+    return RowSample(kept) if kept < 1 else None
 
 
 class _NetworkSender:
@@ -226,7 +240,7 @@ class _NetworkSender:
         self.meter = PartMeter()
         self.taps = here.network.row_taps()
         self.progress: int | None = None
-        self.rows = 0
+        self.rows = self.shed = 0
         self.partials: dict[tuple[int, str, int], list[pa.Table]] = {}
         self.parts: list[list[dict[str, object]]] = [[] for _ in self.labels]
         self.bytes = 0
@@ -313,6 +327,8 @@ class _NetworkSender:
 
     def finish(self) -> Iterator[pa.RecordBatch]:
         self._part(0, "read", n=self.rows)
+        if self.shed:
+            self._part(0, "shed", n=self.shed)
         yield from self._flush(last=True)
 
     def _message(
@@ -395,6 +411,7 @@ def run_shard(
         {
             "member": STREAM,
             "used": arrived.read,
+            "shed": arrived.shed,
             "rows": pin.version,
             "shards": shards,
             **_of_stream(before, [own.progress for own in advanced]),
@@ -451,6 +468,7 @@ class _Arrived:
     kept: list[tuple[str, bytes]] = field(default_factory=list)
     costs: list[pa.Table] = field(default_factory=list)
     read: int = 0
+    shed: int = 0
 
     @classmethod
     def of(cls, messages: Sequence[Message], inputs: int) -> _Arrived:
@@ -496,6 +514,8 @@ class _Arrived:
                 self.costs.append(decode(payload))
             case "read":
                 self.read += n
+            case "shed":
+                self.shed += n
 
 
 def _report(step: NetworkStep, arrived: _Arrived) -> list[dict[str, object]]:

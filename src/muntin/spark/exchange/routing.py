@@ -51,6 +51,7 @@ from muntin.spark.exchange.split_rows import split
 
 if TYPE_CHECKING:  # workers that read no files do not import what reads them
     from muntin.spark.scan.choose import InputRows
+    from muntin.spark.scan.row_sample import RowSample
     from muntin.spark.scan.scan import ArrowScan
 #: Kinds of messages with rows that go to the shards of their keys, and those to every shard. The
 #: others are counts and refused rows, which one shard gets.
@@ -274,10 +275,12 @@ def judged(
     return [*(message for message in messages if message not in mine), progress, *made]
 
 
-def tables_of(scan: ArrowScan | None, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Return the rows that travel: as they came, or as an Arrow scan reads them."""
+def tables_of(
+    scan: ArrowScan | None, batches: Iterator[pa.RecordBatch], sample: RowSample | None = None
+) -> Iterator[pa.Table]:
+    """Return the rows that travel: as they came, or as an Arrow scan reads them or a sample."""
     if scan is not None:
-        return scan.tables(batches)
+        return scan.tables(batches, sample)
     return (pa.Table.from_batches([batch]) for batch in batches)
 
 

@@ -199,7 +199,7 @@ def _disorder(disorder: Disorder | None) -> str:
 
 
 def _frames(plan: FramePlan) -> Iterator[Line]:
-    framing, operator = plan.framing, plan.operator
+    framing, operator = plan.framing, plan.framer
     walks = ""
     if isinstance(operator, OverlappingFrames):
         again = ", again in every micro-batch until it is over" if plan.is_streaming else ""

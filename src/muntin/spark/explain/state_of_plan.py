@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from muntin.operators.common.forgetting import Forgetting
 from muntin.operators.frames.row_by_row import AggregateRowByRow
 from muntin.operators.rows.operator import RowWindowOperator
 from muntin.operators.rows.synopses import SynopsisOperator
@@ -117,6 +118,8 @@ def _of_parts(spec: AnySpec, bounded: bool, *parts: str) -> StateProfile:
 def _of_rows(plan: WindowPlan) -> StateProfile:
     """Return what windows over rows keep: cells, synopses or open sessions."""
     spec, operator = plan.spec, plan.operator
+    if isinstance(operator, Forgetting):
+        operator = operator.plain
     if isinstance(operator, SynopsisOperator):
         parts = (_PENDING, "a synopsis for every approximate aggregate and key")
         if operator.exact is None:
@@ -126,7 +129,7 @@ def _of_rows(plan: WindowPlan) -> StateProfile:
         return _of_parts(spec, kept.bounded, *parts, cells)
     assert isinstance(operator, RowWindowOperator | SessionOperator)
     kept = KeptPart(operator.cells.accumulators, "session" if isinstance(spec, Session) else "cell")
-    *first, last = _cells(spec)
+    *first, last = *_forgotten(spec), *_cells(spec)
     # A window over rows never holds more rows than its range, whatever aggregates keep.
     bounded = kept.bounded or isinstance(spec, RowWindow)
     return _of_parts(spec, bounded, *first, f"{last}, {kept.size} each{kept.more}")
@@ -155,15 +158,17 @@ def _of_frames(plan: FramePlan) -> StateProfile:
     """Return what frames keep: a record for every key, rows of some kinds, and aggregates."""
     framing = plan.framing
     record, bounded = _record(framing)
-    if isinstance(plan.operator, AggregateRowByRow):
+    operator = plan.framer
+    if isinstance(operator, AggregateRowByRow):
         record = f"{record} with a partial row of the aggregates that decide"
         # A stream whose frames are not bounded is refused if the aggregates keep all values.
-        if not plan.operator.is_bounded:
+        if not operator.is_bounded:
             record, bounded = f"{record}, which keep all values of the open frame", False
-    kept = KeptPart(plan.operator.contents.cells.accumulators, "frame")
+    kept = KeptPart(operator.contents.cells.accumulators, "frame")
     aggregates = f"the aggregates of each open frame, {kept.size} each{kept.more}"
     longest = ["the longest frame of every key so far"] if framing.longest else []
-    parts = (_PENDING, record, *([aggregates] if plan.columns else []), *longest)
+    of_columns = [aggregates] if plan.columns else []
+    parts = (_PENDING, *_forgotten(framing), record, *of_columns, *longest)
     growing = bool(plan.columns) and not kept.bounded and not framing.overlapping
     if bounded and not growing:
         return _always(*parts)
@@ -173,6 +178,13 @@ def _of_frames(plan: FramePlan) -> StateProfile:
     keeps = "an aggregate keeps its rows" if growing else "its rows are kept"
     why = f"a frame may go on for ever, and {keeps}"
     return StateProfile(Bounded.NEVER, why, parts, remedy="max_duration or max_count")
+
+
+def _forgotten(spec: AnySpec) -> list[str]:
+    """Return until when a key is kept, if keys are forgotten."""
+    if not isinstance(spec, RowWindow | Framing) or spec.forget is None:
+        return []
+    return [f"a key until punctuation is {spec.forget} beyond its last row"]
 
 
 def _record(framing: Framing) -> tuple[str, bool]:

@@ -15,6 +15,7 @@ from pyspark.sql import types as spark_types
 
 from muntin.errors import ArgumentError
 from muntin.expressions.spark_expressions import CastTo, Name, Travelling
+from muntin.operators.common.forgetting import Forgetting
 from muntin.operators.fill.operator import FillOperator
 from muntin.operators.fill.segments import OperatorSegments, StoredFrameSegments
 from muntin.operators.fill.source import FillInput, FillReach, Function, UserFunction
@@ -262,6 +263,8 @@ class FillPlan(PlanParts):
         spec = self.plain.spec
         if isinstance(operator, OrderedRowsOperator):
             operator = replace(operator, tells_open=True)
+        elif isinstance(operator, Forgetting):
+            operator = operator.telling_open()
         segments = OperatorSegments(
             operator,
             self.axis,

@@ -27,6 +27,7 @@ from muntin.expressions.spark_expressions import (
     Travelling,
 )
 from muntin.expressions.types import check, no_aggregate
+from muntin.operators.common.forgetting import Forgetting
 from muntin.operators.frames.arrow_kind import FrameOperatorInputs, time_axis
 from muntin.operators.frames.batch_runs import in_batch
 from muntin.operators.frames.build import build
@@ -305,8 +306,14 @@ class FramePlan(WindowPlan):
         return hashlib.sha256(packed).hexdigest()
 
     @cached_property
-    def operator(self) -> FrameOperator:
+    def operator(self) -> FrameOperator | Forgetting:
         return build(self.framing, self.frame_types)
+
+    @property
+    def framer(self) -> FrameOperator:
+        """The operator that finds the frames of a key, whether keys are forgotten or not."""
+        operator = self.operator
+        return operator.plain if isinstance(operator, Forgetting) else operator  # type: ignore[return-value]
 
     def _anchors(self, zone: str) -> tuple[int | str, ...]:
         """Return the ticks from which slots are counted, and the steps of a boundary of times."""
@@ -330,7 +337,7 @@ class FramePlan(WindowPlan):
                 "this one; add control=mt.control(spark, folder), in which mt.end(folder) ends it, "
                 "or read a batch",
             )
-        refuse_unbounded(self.framing, self.operator)
+        refuse_unbounded(self.framing, self.framer)
 
 
 def _side(written: str, text: str) -> tuple[str, str]:

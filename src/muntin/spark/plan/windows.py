@@ -14,6 +14,7 @@ from pyspark.sql import types as spark_types
 from muntin.aggregates.definition import AggregateCall
 from muntin.aggregates.functions import Aggregate, slots_of
 from muntin.aggregates.parse import Column
+from muntin.errors import ArgumentError
 from muntin.expressions.spark_expressions import Expression, Name, Native, Travelling
 from muntin.operators.build import WindowOperatorInputs, build
 from muntin.operators.protocol import Operator
@@ -24,6 +25,7 @@ from muntin.spark.plan.plan import PlanParts
 from muntin.spark.plan.results import ResultNames
 from muntin.spark.requirements import setting
 from muntin.specs.axis import Axis, Domain
+from muntin.specs.disorder import PerKey, Punctuated
 from muntin.specs.fill import StoredFramesSpec
 from muntin.specs.frames.framing import Framing
 from muntin.specs.frames.schemes import Schedule
@@ -278,6 +280,15 @@ class WindowPlan(TypedInput, PlanParts):
         if self.needs_disorder:
             self.source.check_windowed()
         self.source.check_run()
+        rule = self.source.disorder
+        by_key = isinstance(rule, PerKey) or (isinstance(rule, Punctuated) and rule.key)
+        if isinstance(self.spec, RowWindow | Framing) and self.spec.forget is not None and by_key:
+            raise ArgumentError(
+                "forget",
+                str(self.spec.forget),
+                f"with {rule} every key is remembered for ever, with how far it has come; use a "
+                "rule for the whole stream, such as mt.slack('10 seconds')",
+            )
 
     @cached_property
     def identity(self) -> Mapping[str, str]:

@@ -100,6 +100,11 @@ class NetworkInput:
         parts = [column(expression).alias(name) for name, expression in travelling]
         return input_rows(self.source.scannable, self.source.df.select(*parts), travelling)
 
+    @cached_property
+    def scanned(self) -> bool:
+        """Whether workers read the rows themselves, from files."""
+        return self.rows().scan is not None
+
     @property
     def identity(self) -> Mapping[str, str]:
         """Texts that must not change between two starts on one checkpoint."""

@@ -80,13 +80,18 @@ class ParquetReader:
 
     def read(self, piece: Piece) -> Iterator[pa.Table]:
         """Yield the rows of a piece."""
+        for _, rows in self.read_placed(piece):
+            yield rows
+
+    def read_placed(self, piece: Piece) -> Iterator[tuple[tuple[int, int], pa.Table]]:
+        """Yield the rows of a piece, with their row group and the place of the first in it."""
         with _named(piece.path), _opened(piece.path) as file:
             wanted = self.wanted(file.metadata, piece.partition)
             groups = [number for number in piece.of(file.num_row_groups) if number in wanted]
             places, old = self._places(file.metadata, piece.partition), self._old(file.metadata)
             names = [name for name in places.values() if name is not None]
-            for rows in _row_groups(file, groups, names):
-                yield self._as_spark(rows, piece, places, old)
+            for place, rows in _row_groups(file, groups, names):
+                yield place, self._as_spark(rows, piece, places, old)
 
     def wanted(self, footer: pq.FileMetaData, partition: Mapping[str, object]) -> Collection[int]:
         """Return the row groups of a file that may have a row which meets the limits."""
@@ -186,14 +191,17 @@ def _check_type(leaves: Mapping[str, pq.ColumnSchema], name: str, wanted: pa.Dat
 
 def _row_groups(
     file: pq.ParquetFile, groups: Sequence[int], names: Sequence[str]
-) -> Iterator[pa.Table]:
+) -> Iterator[tuple[tuple[int, int], pa.Table]]:
+    """Yield rows with their row group, and the place of the first of them in it."""
     for group in groups:
         rows = file.metadata.row_group(group).num_rows
         if rows <= 2 * _ROWS_AT_ONCE:
-            yield file.read_row_group(group, columns=names)
-        else:
-            batches = file.iter_batches(_ROWS_AT_ONCE, row_groups=[group], columns=names)
-            yield from (pa.Table.from_batches([batch]) for batch in batches)
+            yield (group, 0), file.read_row_group(group, columns=names)
+            continue
+        first = 0
+        for batch in file.iter_batches(_ROWS_AT_ONCE, row_groups=[group], columns=names):
+            yield (group, first), pa.Table.from_batches([batch])
+            first += batch.num_rows
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from muntin.expressions.arrow_columns import ArrowColumns
 from muntin.spark.scan.named_files import NamedFiles
 from muntin.spark.scan.parquet_files import ParquetReader, Piece
 from muntin.spark.scan.parquet_types import CannotScan
+from muntin.spark.scan.row_sample import RowSample
 
 
 @dataclass(frozen=True)
@@ -38,16 +39,19 @@ class ArrowScan:
     columns: ArrowColumns
     pieces: PlannedPieces | NamedFiles
 
-    def tables(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        """Yield the columns that travel of all rows that a task reads."""
+    def tables(
+        self, batches: Iterator[pa.RecordBatch], sample: RowSample | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield the columns that travel of the rows that a task reads: all, or a sample of them."""
         for batch in batches:
             for piece in self.pieces.of(batch):
-                yield from self._of(piece)
+                yield from self._of(piece, sample)
 
-    def _of(self, piece: Piece) -> Iterator[pa.Table]:
+    def _of(self, piece: Piece, sample: RowSample | None) -> Iterator[pa.Table]:
         try:
-            for rows in self.reader.read(piece):
-                yield self.columns.evaluate(rows)
+            for (group, first), rows in self.reader.read_placed(piece):
+                kept = rows if sample is None else sample.of(rows, piece.path, group, first)
+                yield self.columns.evaluate(kept)
         except CannotScan as reason:
             raise ScanError(
                 piece.path, f"{reason}; Spark can: give mt.stream the source's .df instead of it"

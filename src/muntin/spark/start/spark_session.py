@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from muntin.errors import ArgumentError, RequirementError
@@ -96,6 +97,12 @@ def local_session(
     given = {name: str(value) for name, value in ({} if conf is None else conf).items()}
     settings = {"spark.sql.session.timeZone": zone, **given}
     return start(SessionSettings(conf=settings, log=None if log is None else Path(log)))
+
+
+def keep_quiet() -> None:
+    """Turn off what PySpark logs of errors as JSON: the error itself is printed, with its place."""
+    for name in ("DataFrameQueryContextLogger", "SQLQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 def warm(spark: SparkSession) -> None:

@@ -20,6 +20,7 @@ from muntin.specs.windows import Context, column_name, digits_for
 
 Bounds = Literal["conservative", "liberal"]
 Readings = Literal["point", "until_next", "interval"]
+_LIMITS = ("min_duration", "max_duration", "min_count", "max_count")
 #: How rows that tie become one: by choosing one of them, or by a value of each column.
 TIE_VALUES = ("mean", "max", "min", "sum")
 
@@ -45,6 +46,7 @@ class Framing:
     readings: Readings
     until: str | None
     schedule: Schedule | None
+    forget: Length | None
 
     def __init__(
         self,
@@ -66,6 +68,7 @@ class Framing:
         readings: object = "point",
         until: object = None,
         schedule: Schedule | None = None,
+        forget: object = None,
     ) -> None:
         if not isinstance(kind, FrameKind):
             raise ArgumentError(
@@ -91,6 +94,7 @@ class Framing:
         )
         set_field(self, "until", None if until is None else column_name("until", until))
         set_field(self, "schedule", schedule if kind.follows_schedule else None)
+        set_field(self, "forget", _length("forget", forget))
         self._check()
 
     @property
@@ -123,7 +127,8 @@ class Framing:
         """Every length along ``on``."""
         own = (self.min_duration, self.max_duration, self.fragments, self.scheme.overlap)
         slots = () if self.schedule is None else (self.schedule.every,)
-        return tuple(x for x in (*own, *slots, *self.kind.lengths) if x is not None)
+        more = *slots, *self.kind.lengths, self.forget
+        return tuple(x for x in (*own, *more) if x is not None)
 
     @property
     def context(self) -> Context:
@@ -138,7 +143,7 @@ class Framing:
         words = [f"FRAME {self.kind.label}", f"WATTR {self.on}"]
         words += [
             f"{name}={getattr(self, name)}"
-            for name in ("min_duration", "max_duration", "min_count", "max_count", "fragments")
+            for name in (*_LIMITS, "fragments", "forget")
             if getattr(self, name) is not None
         ]
         usual = {"bounds": "conservative", "readings": "point", "ties": "fail", "missing": "break"}
@@ -166,6 +171,7 @@ class Framing:
         self._check_fragments()
         self._check_reading()
         self._check_ties()
+        self._check_forget()
         self.kind.check(self)
 
     def _check_limits(self) -> None:
@@ -240,6 +246,16 @@ class Framing:
             raise ArgumentError("tie_order", order, "it goes with ", *choices)
         if self.combines_ties and self.readings == "interval":
             clash("ties", "interval", "rows that hold until different ends do not become one")
+
+    def _check_forget(self) -> None:
+        """Raise if what comes after the last row of a key is part of its frames."""
+        if self.forget is None:
+            return
+        if self.schedule is not None:
+            why = "by a schedule a key that sends nothing has missing rows, and does not end"
+            clash("forget", "schedule", why)
+        if self.readings == "until_next":
+            clash("forget", "until_next", "the last row before a gap would hold for ever")
 
     @property
     def _is_limited(self) -> bool:

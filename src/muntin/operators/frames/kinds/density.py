@@ -146,7 +146,7 @@ class DensityFrames(HeldRowFrames):
             return results, forget(now.state, KEYS, OPEN_CELLS, HELD), since
         changed = (np.diff(now.arranged.rows.starts) > 0) | (first > rows.starts[:-1])
         changed |= np.isin(np.arange(len(now.keyed)), frames["key"])
-        buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
+        buckets = KeyBuckets.of(now.keyed, self.key_names, changed, self.buckets)
         cells, opened = self.contents.kept(joined, records)
         changes = buckets.write(now.state, OPEN_CELLS, cells, opened)
         records["low"] = records["high"] = np.where(is_open(records), -1, 0)

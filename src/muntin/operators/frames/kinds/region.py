@@ -125,6 +125,10 @@ class RegionFrames(HeldRowFrames):
 
     limits: Limits = field(default_factory=Limits)
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        return (*super().tables, POSITIONS, WAITING)
+
     @cached_property
     def result_schema(self) -> pa.Schema:
         plain = super().result_schema
@@ -152,7 +156,7 @@ class RegionFrames(HeldRowFrames):
         if now.ended:
             return results, forget(now.state, KEYS, HELD, POSITIONS, WAITING), since
         changed = np.diff(now.arranged.rows.starts) > 0
-        buckets = KeyBuckets.of(now.keyed, self.key_names, changed)
+        buckets = KeyBuckets.of(now.keyed, self.key_names, changed, self.buckets)
         keep = np.arange(both.num_rows) >= swept.needed[key]
         changes = buckets.write(now.state, HELD, both.filter(pa.array(keep)), key[keep])
         for name, parts in ((POSITIONS, swept.positions), (WAITING, swept.waiting)):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from muntin.operators.join.operator import PairJoinOperator
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.windows.operator import WindowOperator
-from muntin.specs.overload import Policy
+from muntin.specs.overload import Policy, QueryBudget
 
 
 def why_not_budgeted(program: QueryProgram, policy: Policy, *, by_key: bool = False) -> str | None:
@@ -25,8 +27,15 @@ def why_not_budgeted(program: QueryProgram, policy: Policy, *, by_key: bool = Fa
         return "landmark windows hold all rows since their landmark, so that none can be left out"
     if isinstance(operator, PairJoinOperator) and by_key:
         return "its rows have a punctuation for each key, and a join waits for that of the stream"
-    if policy.name == "preference":
+    if policy.name == "preference" and program.prefer is None:
         return "it prefers nothing; write WITH PREFERENCE in the query"
     if policy.name == "windows" and not isinstance(operator, WindowOperator):
         return "only queries over windows can leave out whole windows"
     return None
+
+
+def preferring(program: QueryProgram, budget: QueryBudget) -> QueryBudget:
+    """Return the budget of a query: what it prefers is its policy, unless it has another one."""
+    if program.prefer is not None and budget.policy.name == "oldest":
+        return replace(budget, policy=Policy("preference", seed=budget.policy.seed))
+    return budget

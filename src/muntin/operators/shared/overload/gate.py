@@ -2,7 +2,7 @@
 
 Rows come to the gate as they were read. Those for which there are units go on to the query, others
 wait in the state, and those that can wait no longer are shed. Nothing is decided by a clock, by the
-order in which rows came, or by who read them. [Promising tuples 4.1.2; AV-38]
+order in which rows came, or by who read them. [Promising tuples 4.1.2, AV-38]
 """
 
 from __future__ import annotations
@@ -18,13 +18,15 @@ from muntin.kernels.arrays import Floats, Ints, Mask
 from muntin.operators.common.admission import is_late
 from muntin.operators.join.operator import PairJoinOperator
 from muntin.operators.protocol import Changes, Punctuation, State, forget
-from muntin.operators.shared.overload.admission import Work, by_rank, first_of
+from muntin.operators.shared.overload.chosen_rows import Work, by_rank, first_of
 from muntin.operators.shared.overload.join_work import JoinWork
 from muntin.operators.shared.overload.ledger import SHED_ROWS, USED_ROWS, WindowLedger
+from muntin.operators.shared.overload.preferred_rows import SortKey, preferred_keys
 from muntin.operators.shared.overload.priorities import ranks
 from muntin.operators.shared.overload.waiting_rows import TICK, plain
 from muntin.operators.shared.overload.whole_windows import rows_of_windows
 from muntin.operators.shared.program import COMPLETE, COMPLETENESS, COMPLETENESS_BY, QueryProgram
+from muntin.operators.summaries.zones import SummaryZones
 from muntin.operators.windows.operator import WindowOperator
 from muntin.specs.join import pads_left, pads_right
 from muntin.specs.overload import Policy, QueryBudget
@@ -160,7 +162,9 @@ class _Input:
         tables = [*([] if waited is None else [waited]), *arrived]
         if not tables:
             return None
-        return cls(pa.concat_tables(tables), 0 if waited is None else waited.num_rows)
+        # The rows that waited may have travelled for another policy.
+        rows = pa.concat_tables(tables, promote_options="default")
+        return cls(rows, 0 if waited is None else waited.num_rows)
 
     @property
     def is_new(self) -> Mask:
@@ -184,10 +188,12 @@ class _GateStep:
     shards: int
     entries: pa.Table | None
     shed: dict[tuple[str, str], int] = field(default_factory=dict)
+    summaries: Sequence[SummaryZones] = ()
 
     def passed(self, state: State, held: pa.Table | None) -> Passed:
         sources = [place for place, own in enumerate(self.inputs) if own is not None]
         rows = [own.rows for own in self.inputs if own is not None]
+        summarized = self._summarize(state)
         free, late = self._free_and_late()
         open_rows = [~f & ~gone for f, gone in zip(free, late, strict=True)]
         admitted, waiting = self._chosen(rows, open_rows)
@@ -198,7 +204,7 @@ class _GateStep:
         for source, table, own, stays in zip(sources, rows, passing, waiting, strict=True):
             taken[source] = table.filter(pa.array(own))
             kept[source] = table.filter(pa.array(stays)) if stays.any() else None
-        changes: Changes = {}
+        changes = summarized
         for source, table in enumerate(kept):
             name = f"{_ROWS}{source}"
             changes |= forget(state, name) if table is None else {(name, 0): table}
@@ -272,10 +278,8 @@ class _GateStep:
         units = budget.units_here(self.shards, work(new))
         if self.gate.policy.name == "windows":
             return self._whole_windows(rows[0], asked[0], units), nothing
-        found = ranks(
-            self.gate.policy,
-            [table.filter(pa.array(mask)) for table, mask in zip(rows, asked, strict=True)],
-        )
+        own = [table.filter(pa.array(mask)) for table, mask in zip(rows, asked, strict=True)]
+        found = ranks(self.gate.policy, own, self._preferred(own))
         order = [_spread(rank, mask) for rank, mask in zip(found, asked, strict=True)]
         admitted = by_rank(order, lambda chosen: work(_both(chosen, asked)), units)
         admitted = _both(admitted, asked)
@@ -334,6 +338,25 @@ class _GateStep:
             return join.units(masks)
 
         return units
+
+    # What is preferred
+
+    def _summarize(self, state: State) -> Changes:
+        """Add new rows to the summaries of the query's rows, if it prefers some."""
+        prefer = self.gate.program.prefer
+        if prefer is None or self.gate.policy.name != "preference":
+            return forget(state, "summary0", "summary1")
+        new = [None if own is None else own.rows.slice(own.waited) for own in self.inputs]
+        self.summaries, changes = prefer.summarized(state, new)
+        return changes
+
+    def _preferred(self, rows: Sequence[pa.Table]) -> list[SortKey] | None:
+        """Return what rows are sorted by, if the query prefers some."""
+        prefer = self.gate.program.prefer
+        if prefer is None or self.gate.policy.name != "preference":
+            return None
+        sources = [place for place, own in enumerate(self.inputs) if own is not None]
+        return preferred_keys(prefer.order, prefer.promises(self.summaries, sources, rows))
 
     # What is remembered
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -19,14 +19,14 @@ from muntin.operators.protocol import (
     ScopedState,
 )
 from muntin.operators.shared.beginnings import WITHIN
-from muntin.operators.shared.overload.budgeted import why_not_budgeted
+from muntin.operators.shared.overload.budgeted import preferring, why_not_budgeted
 from muntin.operators.shared.overload.gate import Gate, Passed, gate_name
 from muntin.operators.shared.overload.waiting_rows import HASH, travelling
 from muntin.operators.shared.program import COMPLETE, QueryProgram
 from muntin.operators.shared.query_group import GroupInput, QueryGroup, RoutedInput, failure
 from muntin.operators.shared.view_rows import ViewRows
 from muntin.specs.axis import Axis
-from muntin.specs.overload import PinnedOverload, Policy
+from muntin.specs.overload import PinnedOverload, Policy, QueryBudget
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,15 @@ class Gates:
     def gates(self) -> Mapping[int, Gate]:
         """The gates of members with a budget that can have one."""
         return {
-            member: Gate(self.programs[member], budget)
-            for member, budget in self.overload.budgets.items()
-            if member in self.programs and self._why_not(member, budget.policy) is None
+            member: Gate(self.programs[member], own)
+            for member, own in self._budgets()
+            if self._why_not(member, own.policy) is None
         }
+
+    def _budgets(self) -> Iterator[tuple[int, QueryBudget]]:
+        for member, budget in self.overload.budgets.items():
+            if member in self.programs:
+                yield member, preferring(self.programs[member], budget)
 
     def _why_not(self, member: int, policy: Policy) -> str | None:
         return why_not_budgeted(self.programs[member], policy, by_key=self.by_key)
@@ -173,7 +178,9 @@ class Gates:
         else:
             assert gate.program.answers is not None  # else the query was refused
             table, on = gate.program.answers.of(read), ruled.evaluate(read)["on"]
-        return travelling(table, on, axis, gate.policy, read)
+        prefer = gate.program.prefer if gate.policy.name == "preference" else None
+        preferred = {} if prefer is None else prefer.inputs[source].beside(read)
+        return travelling(table, on, axis, gate.policy, read, preferred)
 
     def step(
         self,
@@ -212,7 +219,7 @@ class Gates:
         member = gate.program.member
         late = sum(passed.late)
         if group is None:
-            tables = [table for table in passed.rows if table is not None]
+            tables = [table for table in passed.rows if table is not None and table.num_rows]
             step.counts[member] = RowCounts(sum(table.num_rows for table in tables), late)
             if tables and not gate.program.paused:
                 answers = pa.concat_tables(tables)
@@ -226,8 +233,8 @@ class Gates:
             part = group.route_of(member, source, table)
             step.arrived.setdefault((group.name, source), []).append(part.routed.partial)
             used += part.routed.passed
-            refused = sum(part.refused.get(member, {}).values())
-            step.refused[member] = step.refused.get(member, 0) + refused
+            if refused := sum(part.refused.get(member, {}).values()):
+                step.refused[member] = step.refused.get(member, 0) + refused
         step.counts[member] = RowCounts(used, late)
 
     def _left_over(self, state: ListedState) -> dict[int, Gate]:

@@ -5,7 +5,7 @@ They are not combined before the shard, because the shard decides which of them 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -20,30 +20,39 @@ from muntin.specs.overload import Policy
 
 #: The tick of a row, null if it has no place on the axis; its hash; and what its value is.
 TICK, HASH, VALUE = "_tick", "_hash", "_value"
-#: All columns that rows have beside those of their query.
-BESIDE = (TICK, HASH, VALUE)
+#: All columns that rows have beside those of their query: also the hash of the value that a summary
+#: counts, and how the names of columns begin that a preference reads.
+BESIDE = (TICK, HASH, VALUE, "_counted", "_read_")
 _SEED = np.uint64(0x9E37_79B9_7F4A_7C15)
 
 
 def travelling(
-    rows: pa.Table, on: pa.ChunkedArray, axis: Axis, policy: Policy, read: pa.Table
+    rows: pa.Table,
+    on: pa.ChunkedArray,
+    axis: Axis,
+    policy: Policy,
+    read: pa.Table,
+    preferred: Mapping[str, pa.Array],
 ) -> pa.Table:
-    """Return rows of a query as they travel; ``read`` are the same rows with all their columns."""
+    """Return rows of a query as they travel.
+
+    ``read`` are the same rows with all their columns, and ``preferred`` what a preference reads.
+    """
     ticks = to_ticks(on.combine_chunks(), axis)
     tick = pa.array(ticks.tick, mask=ticks.refusal != 0)
     hashed = pa.array(row_hashes(rows, policy.seed).view(np.int64))
     values = pa.nulls(rows.num_rows, pa.float64())
     if policy.column is not None:
         values = _values(policy.column, read)
-    beside = zip(BESIDE, (tick, hashed, values), strict=True)
-    for name, column in beside:
+    for name, column in {TICK: tick, HASH: hashed, VALUE: values, **preferred}.items():
         rows = rows.append_column(name, column)
     return rows
 
 
 def plain(rows: pa.Table) -> pa.Table:
     """Return rows with the columns of their query only."""
-    return rows.drop_columns([name for name in BESIDE if name in rows.column_names])
+    first = rows.schema.get_field_index(TICK)
+    return rows.select(rows.column_names[:first])
 
 
 def row_hashes(rows: pa.Table, seed: int) -> Words:

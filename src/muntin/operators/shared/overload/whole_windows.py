@@ -27,8 +27,9 @@ def rows_of_windows(
     cell, wid = _pairs(ledger, ints(cells[PANE]))
     lost = _lost(ledger, entries, cells, cell, wid)
     cell, wid = cell[~lost], wid[~lost]
-    keys = cells.select(list(ledger.keys)).take(pa.array(cell))
-    named = keys.append_column("wid", pa.array(wid))
+    # A table without key columns would forget how many rows it has.
+    columns = [cells[name].take(pa.array(cell)) for name in ledger.keys]
+    named = pa.table([*columns, pa.array(wid)], [*ledger.keys, "wid"])
     order = np.lexsort((mixed(row_hashes(named, seed)), wid))
     # Windows of the same key and number have one rank.
     rank = np.empty(len(order), np.int64)

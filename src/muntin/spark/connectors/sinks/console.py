@@ -9,20 +9,23 @@ from pyspark.sql import Column, DataFrame, Row
 from pyspark.sql.types import (
     ArrayType,
     DataType,
+    DayTimeIntervalType,
     MapType,
+    NumericType,
     StructField,
     StructType,
     TimestampType,
+    YearMonthIntervalType,
 )
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
-from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from muntin.spark.columns import named
 from muntin.spark.connectors.signature import Parameter, Signature
+from muntin.spark.connectors.sinks.fitted_table import FittedTable
 from muntin.spark.connectors.sinks.protocol import Sink, SinkRequest
+from muntin.spark.requirements import setting
 
 CONSOLE = Signature("console", (Parameter("rows", int, 20, positive=True),))
 
@@ -37,37 +40,39 @@ class Board:
         self._lock = Lock()
         self._columns: list[str] = []
         self._rows: deque[Row] = deque(maxlen=limit)
+        self._numbers: frozenset[int] = frozenset()
+        self._zone: str | None = None
         self._more = False
         self.footer = ""
 
     def __call__(self, rows: DataFrame, number: int) -> None:
         """Add the rows of a micro-batch; only the rows that are shown are fetched."""
         readable = rows.select(*[_readable(field) for field in rows.schema])
+        timed = any(_has_times(field.dataType) for field in rows.schema)
+        zone = setting(rows.sparkSession, "spark.sql.session.timeZone", "UTC") if timed else None
         if self._streaming:
             fetched = _first(readable, self._limit + 1)
         else:
             fetched = readable.limit(self._limit + 1).collect()
         with self._lock:
-            self._columns = rows.columns
+            self._columns, self._zone = rows.columns, zone
+            types = enumerate(field.dataType for field in rows.schema)
+            self._numbers = frozenset(n for n, kind in types if isinstance(kind, NumericType))
             self._more = self._more or len(self._rows) + len(fetched) > self._limit
             self._rows.extend(fetched[: self._limit])
 
-    def __rich__(self) -> Group:
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         with self._lock:
             columns, rows, more = self._columns, list(self._rows), self._more
+            numbers, zone = self._numbers, self._zone
         which = f"{len(rows)} of more rows" if more else f"{len(rows)} rows"
-        table = Table()
-        for place, name in enumerate(columns):
-            numbers = rows and isinstance(rows[0][place], int | float)
-            table.add_column(escape(name), justify="right" if numbers else "left")
-        for row in rows:
-            table.add_row(*["" if value is None else escape(str(value)) for value in row])
-        # Outside the table, whose width would break them into lines.
-        around: list[RenderableType] = [
-            Text(f"{self._title}: {which}"),
-            *([table] if columns else []),
-        ]
-        return Group(*around, *([Text(self.footer)] if self.footer else []))
+        times = "" if zone is None else f", times in {zone}"
+        if self._title:
+            yield Text(f"{self._title}: {which}{times}")
+        if columns:
+            yield FittedTable(columns, rows, numbers)
+        if self.footer:
+            yield Text(self.footer)
 
 
 def _first(rows: DataFrame, count: int) -> list[Row]:
@@ -85,8 +90,9 @@ def _first(rows: DataFrame, count: int) -> list[Row]:
 
 def _readable(field: StructField) -> Column:
     """Return a column as it is shown: Python would read its times in the machine's zone."""
-    column = named(field.name)
-    return column.cast("string").alias(field.name) if _has_times(field.dataType) else column
+    column, kind = named(field.name), field.dataType
+    spelled = _has_times(kind) or isinstance(kind, DayTimeIntervalType | YearMonthIntervalType)
+    return column.cast("string").alias(field.name) if spelled else column
 
 
 def _has_times(kind: DataType) -> bool:

@@ -6,6 +6,7 @@ import csv
 import io
 import sys
 from collections.abc import Iterator
+from typing import TextIO
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -28,15 +29,20 @@ _TIME = "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"
 def to_stdout(request: SinkRequest) -> Sink:
     """Return a sink that prints rows; CSV begins with the names of the columns."""
     form = request.bound.text("format")
-    first = [form == "csv" and request.bound.truth("header")]
+    return lines_to(None, form, header=form == "csv" and request.bound.truth("header"))
+
+
+def lines_to(target: TextIO | None, form: str, *, header: bool) -> Sink:
+    """Return a sink that writes rows to a file, or to standard output as it is then."""
+    first = [header]
 
     def put(rows: DataFrame, number: int) -> None:
         if first[0]:
-            print(_header(rows.columns))
+            print(_header(rows.columns), file=target)
             first[0] = False
         for line in lines_of(rows, form):
-            print(line)
-        sys.stdout.flush()
+            print(line, file=target)
+        (sys.stdout if target is None else target).flush()
 
     return put
 

@@ -44,7 +44,7 @@ class Channel:
 
     def send(self, message: Mapping[str, object]) -> None:
         """Send a line; a value that JSON has no form for raises."""
-        line = json.dumps(message, default=_plain, allow_nan=False).encode()
+        line = json.dumps(message, default=plain, allow_nan=False).encode()
         if len(line) >= MOST_LINE:
             raise EngineError(f"a message of {len(line)} bytes is longer than {MOST_LINE}")
         self._connection.sendall(line + b"\n")
@@ -111,7 +111,7 @@ def _chunks(table: pa.Table) -> Iterator[memoryview]:
         yield written[start : start + MOST_CHUNK]
 
 
-def _plain(value: object) -> str:
+def plain(value: object) -> str:
     """Return a value that JSON has no form for: times are texts, as in SQL."""
     if isinstance(value, datetime):
         return value.isoformat(" ")

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from muntin.engine.channel import Channel, error_message
+from muntin.engine.remote.channel import Channel, error_message
 from muntin.errors import EngineError, MuntinError
 
 #: The folder of the socket in a home, and the socket.
