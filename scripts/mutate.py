@@ -72,7 +72,7 @@ TESTS = {
         "tests/frames/test_kept.py",
         "tests/frames/test_kind_columns.py",
         "tests/frames/test_own_function.py",
-        "tests/frames/test_pattern.py",
+        "tests/frames/patterns/test_pattern.py",
         "tests/frames/test_region_sweep.py",
         "tests/frames/test_sequencer.py",
         "tests/frames/test_sorting_and_slots.py",

@@ -14,7 +14,7 @@ from muntin.testing import replay
 from tests.drivers.streams import play
 
 SERIES = (
-    Path(__file__).resolve().parents[3]
+    Path(__file__).resolve().parents[4]
     / "shared"
     / "data"
     / "nab"
