@@ -106,7 +106,7 @@ def served(
 
 
 @pytest.fixture
-def visit(chromium: Browser, served: ServedDesk) -> Iterator[Visit]:
+def visit(chromium: Browser, served: ServedDesk, request: pytest.FixtureRequest) -> Iterator[Visit]:
     """Open the page, and check that it asked no other host and raised no error."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     context.set_default_timeout(PATIENCE)
@@ -122,6 +122,7 @@ def visit(chromium: Browser, served: ServedDesk) -> Iterator[Visit]:
         ),
     )
     yield own
+    own.picture(f"last-{request.node.name}")
     context.close()
     assert own.wrong == []
 
