@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import types as spark_types
 
 from muntin.aggregates.own_aggregate import OwnAggregate
 from muntin.errors import ArgumentError, UnknownColumnError
@@ -218,7 +219,20 @@ def replay(
 
 def _arrow_schema(spark: SparkSession, ddl: str) -> pa.Schema:
     fields = spark.createDataFrame([], ddl).schema.fields
-    return pa.schema([(f.name, to_arrow(f.dataType, f.name)) for f in fields])
+    return pa.schema([(f.name, _arrow_type(f.dataType, f.name)) for f in fields])
+
+
+def _arrow_type(type_: spark_types.DataType, name: str) -> pa.DataType:
+    """Return the type in which a column of rows is written, which may be nested."""
+    match type_:
+        case spark_types.StructType():
+            return pa.struct([(f.name, _arrow_type(f.dataType, name)) for f in type_])
+        case spark_types.ArrayType():
+            return pa.list_(_arrow_type(type_.elementType, name))
+        case spark_types.MapType():
+            inner = (_arrow_type(part, name) for part in (type_.keyType, type_.valueType))
+            return pa.map_(*inner)
+    return to_arrow(type_, name)
 
 
 def _check_names(batches: Sequence[Sequence[dict[str, Any]]], known: Sequence[str]) -> None:
