@@ -14,6 +14,7 @@ IMAGES = ROOT / "docs" / "img"
 DRAWN = [
     "draw_aggregates",
     "draw_architecture",
+    "draw_budgets",
     "draw_early",
     "draw_engine",
     "draw_frames",
