@@ -132,5 +132,5 @@ def test_a_remote_tap_has_the_methods_of_a_tap() -> None:
 def test_a_client_has_the_methods_of_an_engine() -> None:
     """Except those that need the session of Spark, or the engine's own objects."""
     here = {"check", "folder", "handle", "registry", "serve", "spark", "start", "stream"}
-    here |= {"stream_of", "restore_streams", "deliveries", "remove_tap", "declared"}
+    here |= {"stream_of", "restore_streams", "deliveries", "remove_tap", "declared", "decide"}
     assert public(mt.Engine) - public(EngineClient) <= here

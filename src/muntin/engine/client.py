@@ -19,11 +19,14 @@ from muntin.engine.overload.sizing import HEADROOM, Sizing
 from muntin.engine.registry_records import QueryRecord
 from muntin.engine.remote.channel import MOST_TABLE
 from muntin.engine.remote.http_calls import HttpCalls, is_address
+from muntin.engine.remote.parts_of_queries import RemoteSinks, RemoteTap
 from muntin.engine.remote.socket_calls import SocketCalls
 from muntin.errors import ArgumentError, EngineError, UnknownQueryError
+from muntin.operators.shared.as_json import from_json
 from muntin.specs.overload import Policy
 from muntin.specs.qos import Qos
 from muntin.specs.secrets import HIDDEN
+from muntin.specs.summaries import StreamSummary
 
 if TYPE_CHECKING:  # they import Spark, for which a client need not wait
     from muntin.engine.commit import MemberCounts
@@ -32,8 +35,6 @@ if TYPE_CHECKING:  # they import Spark, for which a client need not wait
     from muntin.engine.costs.query_cost import QueryCost
     from muntin.engine.costs.would_add import Addition
     from muntin.engine.handle import Activation
-    from muntin.engine.sinks.deliveries import SinkStatus
-    from muntin.engine.sinks.delivery_ledger import DeadLetter
 
 #: How long the engine may be silent before a call fails, in seconds.
 TIMEOUT = 60.0
@@ -232,6 +233,26 @@ class EngineClient:
         """Return what queries may spend, and what they have used and shed."""
         return self.call("budgets")
 
+    def summary(
+        self,
+        name: str,
+        stream: str,
+        attribute: str,
+        granularity: str | int,
+        rate: int = 4,
+        depth: int = 3,
+        **options: object,
+    ) -> StreamSummary:
+        """Declare a summary of a stream, as :meth:`muntin.Engine.summary` does."""
+        given = {"granularity": granularity, "rate": rate, "depth": depth, **options}
+        words = {"name": name, "stream": stream, "attribute": attribute, "options": given}
+        made: StreamSummary = from_json(self.call("summary", words))
+        return made
+
+    def summaries(self) -> dict[str, StreamSummary]:
+        """Return the summaries of all streams, by name."""
+        return {name: from_json(text) for name, text in self.call("summaries").items()}
+
     def network(self) -> dict[str, StreamNetwork]:
         """Return what runs for each stream: its parts with the queries that share them."""
         from muntin.engine.costs.network_graph import StreamNetwork
@@ -353,6 +374,18 @@ class RemoteQuery:
         return QueryCost(**{**found, "shared_with": tuple(found["shared_with"])})
 
     @property
+    def qos(self) -> Qos | None:
+        """What answers are worth, as it was given."""
+        found = self.engine.call("qos", {"id": self.id})
+        return None if found is None else Qos.of(found["given"] or Qos())
+
+    @property
+    def delay(self) -> float | None:
+        """Seconds between the earliest arrival of rows of the last answers, and these."""
+        delay: float | None = self.engine.call("delay", {"id": self.id})
+        return delay
+
+    @property
     def sinks(self) -> RemoteSinks:
         """The sink and the triggers of the query: to add, drop, resume, and to see how far."""
         return RemoteSinks(self.engine, self.id)
@@ -436,93 +469,6 @@ class RemoteQuery:
     def __repr__(self) -> str:
         record = self.record
         return f"<query {record.name or record.id} ({record.status}): {record.text}>"
-
-
-@dataclass(frozen=True, eq=False)
-class RemoteTap:
-    """A tap of an engine in another process, with the methods of a tap of this one.
-
-    Args:
-        engine: The client of the engine.
-        id: The id of the tap.
-        most: How many rows it copies at most.
-        about: What it copies, in words.
-    """
-
-    engine: EngineClient
-    id: str
-    most: int
-    about: str
-
-    @property
-    def open(self) -> bool:
-        """True until the tap has copied its rows, its time is over, or it was removed."""
-        return bool(self.engine.call("tap_open", {"id": self.id}))
-
-    def rows(self) -> pa.Table:
-        """Return the rows that were copied; the last column is the micro-batch of each."""
-        return self.engine.call("tap_rows", {"id": self.id})
-
-    def wait(self, timeout: float = 60.0) -> pa.Table:
-        """Wait until the tap is no longer open, and return its rows."""
-        return self.engine.call("tap_wait", {"id": self.id, "timeout": timeout}, wait=timeout)
-
-    def remove(self) -> None:
-        """Remove the tap; its rows can still be read for a day."""
-        self.engine.call("tap_remove", {"id": self.id})
-
-
-@dataclass(frozen=True, eq=False)
-class RemoteSinks:
-    """The sinks and triggers of a query in another process, as the handle's ``sinks`` are.
-
-    Args:
-        engine: The client of the engine.
-        query_id: The query.
-    """
-
-    engine: EngineClient
-    query_id: str
-
-    def add(self, name: str, action: str, *, on_change: bool = False) -> None:
-        """Add a trigger: its action is done once for each row that is answered from now on."""
-        self._call("add", name=name, action=action, on_change=on_change)
-
-    def drop(self, name: str = "") -> None:
-        """Remove the sink or a trigger; what it wrote stays."""
-        self._call("drop", name=name)
-
-    def status(self) -> list[SinkStatus]:
-        """Return how far the sinks are, since their query was first answered in that process."""
-        from muntin.engine.sinks.deliveries import SinkStatus
-        from muntin.engine.sinks.delivery_ledger import LogPosition
-        from muntin.engine.sinks.sink_call import SinkCall, SinkRecord
-
-        found = []
-        for fields in self._call("status"):
-            record, position = fields["record"], LogPosition(**fields["position"])
-            call = SinkCall(**{**record["call"], "arguments": tuple(record["call"]["arguments"])})
-            whole = SinkRecord(**{**record, "call": call, "first": tuple(record["first"])})
-            found.append(SinkStatus(**{**fields, "record": whole, "position": position}))
-        return found
-
-    def resume(self, name: str = "") -> None:
-        """Let a sink that stopped itself go on where it was."""
-        self._call("resume", name=name)
-
-    def letters(self, name: str) -> list[DeadLetter]:
-        """Return the rows that a trigger could not deliver."""
-        from muntin.engine.sinks.delivery_ledger import DeadLetter
-
-        return [DeadLetter(**fields) for fields in self._call("letters", name=name)]
-
-    def redeliver(self, name: str) -> int:
-        """Try the rows again that a trigger could not deliver; return how many it could."""
-        return int(self._call("redeliver", name=name))
-
-    def _call(self, method: str, **arguments: object) -> Any:
-        asked = {"id": self.query_id, "method": method, "arguments": arguments}
-        return self.engine.call("sinks", asked)
 
 
 def _record(fields: Mapping[str, Any]) -> QueryRecord:

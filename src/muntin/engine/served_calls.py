@@ -13,6 +13,7 @@ from muntin.engine.registry import Registry
 from muntin.engine.registry_records import QueryRecord
 from muntin.engine.remote.local_server import Served
 from muntin.errors import EngineError
+from muntin.operators.shared.as_json import to_json
 from muntin.specs.overload import Policy
 
 #: What can be done with the sinks of a query.
@@ -57,6 +58,9 @@ class ServedEngine(Protocol):
     def would_add(self) -> Callable[..., Any]: ...
     def demand(self, stream: str) -> Any: ...
     def network(self) -> Mapping[str, Any]: ...
+    @property
+    def summary(self) -> Callable[..., Any]: ...
+    def summaries(self) -> Mapping[str, Any]: ...
     def ask(self, text: str) -> pa.Table: ...
     def sql(self, text: str) -> pa.Table: ...
     def process_available(self) -> None: ...
@@ -106,6 +110,13 @@ def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str,
 
     def newest(id: str, rows: int, generation: int | None) -> object:
         return engine.handle(id).newest(rows, generation=generation)
+
+    def qos(id: str) -> object:
+        found = engine.handle(id).qos
+        return None if found is None else {"given": found.plain}
+
+    def summary(name: str, stream: str, attribute: str, options: Mapping[str, Any]) -> object:
+        return to_json(engine.summary(name, stream, attribute, **options))
 
     def sinks(id: str, method: str, arguments: Mapping[str, object]) -> object:
         if method not in SINK_METHODS:
@@ -166,6 +177,10 @@ def served_calls(engine: ServedEngine, stop: Callable[[], None]) -> Mapping[str,
         "tap_rows": lambda id: engine.tap_by_id(id).rows(),
         "tap_wait": lambda id, timeout: engine.tap_by_id(id).wait(timeout),
         "tap_remove": lambda id: engine.tap_by_id(id).remove(),
+        "qos": qos,
+        "delay": lambda id: engine.handle(id).delay,
+        "summary": summary,
+        "summaries": lambda: {name: to_json(own) for name, own in engine.summaries().items()},
         "ask": engine.ask,
         "sql": engine.sql,
         "process_available": engine.process_available,

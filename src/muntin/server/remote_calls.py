@@ -22,12 +22,12 @@ _READ = (
     *("hello", "record", "queries", "wait", "results", "latest", "newest", "as_of", "counts"),
     *("cost", "explain", "would_add", "costs", "estimated_bytes", "demand", "network", "taps"),
     *("tap_by_id", "tap_open", "tap_rows", "tap_wait", "sinks", "qos", "delay", "budgets"),
-    *("sizing", "quality", "overload", "spent"),
+    *("sizing", "quality", "overload", "spent", "summaries"),
 )
 _ASK = ("preview", "tap", "tap_remove", "ask", "sql", "run", "invoke")
 _ADMINISTER = (
     *("register", "change", "command", "stage", "settle", "keep", "process_available", "end"),
-    *("stop", "budget", "drop_budget"),
+    *("stop", "budget", "drop_budget", "summary"),
 )
 #: The role that each call needs.
 ROLES: Mapping[str, Role] = MappingProxyType(

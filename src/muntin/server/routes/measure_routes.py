@@ -33,6 +33,11 @@ async def overload(service: ServiceHere, _: Reader) -> dict[str, Any]:
 
 
 @router.get("/summaries")
-async def summaries(_: Reader) -> dict[str, Any]:
-    """Return the summaries that are kept; an engine keeps none of its own yet."""
-    return {"summaries": []}
+async def summaries(service: ServiceHere, _: Reader) -> dict[str, Any]:
+    """Return the summaries of streams that are declared, and what they are about."""
+
+    def look() -> list[dict[str, Any]]:
+        found = service.engine.summaries().items()
+        return [{"name": name, **{n: str(v) for n, v in vars(own).items()}} for name, own in found]
+
+    return {"summaries": await service.threads.run(look)}
