@@ -20,6 +20,7 @@ DRAWN = [
     "draw_frames",
     "draw_joins",
     "draw_overload",
+    "draw_server",
     "draw_sql",
     "draw_windows",
 ]

@@ -118,6 +118,8 @@ def test_a_tie_names_the_key_alone() -> None:
     [
         ({"schedule": mt.schedule(2)}, "schedule"),
         ({"readings": "until_next"}, "until_next"),
+        ({"fragments": 2}, "fragments"),
+        ({"readings": "interval", "until": "until"}, "interval"),
         ({"forget": 0}, "forget"),
         ({"forget": "x"}, "forget"),
     ],

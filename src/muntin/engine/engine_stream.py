@@ -134,9 +134,11 @@ class EngineStream(StreamQueries):
 
     def answers(self) -> ResultLog:
         """Return the log of answers, whether the stream runs or not."""
-        if self.log is None:
-            self.log = ResultLog(self.results_folder)
-        return self.log
+        log = self.log
+        if log is None:
+            with self.publishing:  # two indexes of one log would lock each other out
+                log = self.log = self.log or ResultLog(self.results_folder)
+        return log
 
     def answers_of(self, epoch: int) -> ResultLog | None:
         """Return the log of an epoch; None if it has none. Logs of the past are opened once."""

@@ -256,6 +256,11 @@ class Framing:
             clash("forget", "schedule", why)
         if self.readings == "until_next":
             clash("forget", "until_next", "the last row before a gap would hold for ever")
+        if self.readings == "interval":
+            clash("forget", "interval", "a row may hold beyond the gap that ends its key")
+        if self.fragments is not None:
+            why = "its parts are known by their frame_id, which begins anew after a gap"
+            clash("forget", "fragments", why)
 
     @property
     def _is_limited(self) -> bool:
