@@ -156,7 +156,8 @@ class EngineBudgets:
                 yield {**row, "exact_because": reason}
                 continue
             limits = {"units": budget.units, "share": budget.share}
-            yield {**row, **limits, "policy": str(budget.policy)}
+            policy = preferring(from_json(record.program), budget).policy
+            yield {**row, **limits, "policy": str(policy)}
 
     def _streams_meant(self, stream: str | None, record: QueryRecord | None) -> list[EngineStream]:
         if record is not None:
