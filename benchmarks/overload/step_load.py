@@ -31,8 +31,9 @@ QUERIES = {
     f"[RANGE 2 SECONDS SLIDE 1 SECOND] WHERE v > {number} GROUP BY k"
     for number in range(24)
 }
-#: What an answer is worth: all of it for 4 seconds, nothing after 12; shares down to a twentieth.
-DELAY = [("4 seconds", 1.0), ("12 seconds", 0.0)]
+#: What an answer is worth by the micro-batches that it waits: all of it for two, nothing after
+#: six. Shares are down to a twentieth.
+GOOD, WORTHLESS = 2, 6
 SHARE = [(1.0, 1.0), (0.2, 0.6), (0.05, 0.0)]
 TIMES = (0.9, 1.2, 1.4, 2.0, 3.0)
 POLICIES = ("none", "random")
@@ -43,8 +44,12 @@ EVERY = 0.25
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a run: delays and shares of answers, and the rows that were shed."""
+    """What came of a run: delays and shares of answers, and the rows that were shed.
 
+    ``interval`` are the seconds between two micro-batches.
+    """
+
+    interval: float
     policy: str
     times: float
     delays: pd.DataFrame
@@ -54,7 +59,7 @@ class Outcome:
     @property
     def utility(self) -> float:
         """The mean worth of the answers that were due; those that never came are worth nothing."""
-        delay, share = mt.Qos(delay=DELAY).delay, mt.Qos(share=SHARE).share
+        delay, share = delay_of(self.interval).delay, mt.Qos(share=SHARE).share
         worth = [
             delay.worth(d) * share.worth(s)
             for d, s in zip(self.delays["delay"], self.delays["share"], strict=True)
@@ -78,7 +83,7 @@ def run(spark: SparkSession, quick: bool) -> Report:
         sizing = capacity_of(spark, folder / "capacity")
         say(f"capacity: {sizing.capacity:,.0f} rows a second")
         outcomes = [
-            play(spark, folder / f"{policy}-{factor}", policy, factor, sizing.capacity, seconds)
+            play(spark, folder / f"{policy}-{factor}", policy, factor, sizing, seconds)
             for factor in times
             for policy in POLICIES
         ]
@@ -99,34 +104,43 @@ def rows_of(start: float, seconds: float, rate: float) -> pa.Table:
     )
 
 
-def opened(spark: SparkSession, folder: Path, tolerant: bool) -> mt.Engine:
+def delay_of(interval: float) -> mt.Qos:
+    """Return what answers are worth by their delay, if micro-batches are so far apart."""
+    return mt.Qos([(GOOD * interval, 1.0), (WORTHLESS * interval, 0.0)])
+
+
+def opened(spark: SparkSession, folder: Path, tolerant: bool, interval: float) -> mt.Engine:
     (folder / "rows").mkdir(parents=True)
     engine = mt.Engine(spark, folder / "home")
     source = mt.parquet(spark, str(folder / "rows"), streaming=True, schema=SCHEMA)
     engine.stream("s", source, on="ts", by="k", disorder=mt.slack("1 second"))
     for name, text in QUERIES.items():
-        engine.register(name, text, qos=mt.Qos(DELAY, SHARE if tolerant else None))
+        delay = delay_of(interval).delay
+        engine.register(name, text, qos=mt.Qos(delay, SHARE if tolerant else None))
     return engine
 
 
 def capacity_of(spark: SparkSession, folder: Path) -> Sizing:
     """Return what was measured of micro-batches of several sizes, two seconds apart."""
-    with opened(spark, folder, tolerant=False) as engine:
+    with opened(spark, folder, tolerant=False, interval=600) as engine:
         engine.start()
         for number, rate in enumerate([20_000, 400_000, *(200_000, 400_000, 800_000) * 4]):
             path = folder / "rows" / f"{number:04d}.parquet"
             pq.write_table(rows_of(number * 2, 2, rate / 2), folder / "next")
             (folder / "next").rename(path)
             engine.process_available()
-        # At the pace of micro-batches two seconds apart, what they cost by themselves counts.
-        engine.stream_of("s").load.interval = 2.0
+        # At this pace half of the time is for rows; the rest micro-batches cost by themselves.
+        load = engine.stream_of("s").load
+        assert load.times.line is not None
+        load.interval = max(2.0, 2 * load.times.line.fixed)
         return engine.sizing({"s": 1})["s"]
 
 
 def play(
-    spark: SparkSession, folder: Path, policy: str, factor: float, capacity: float, seconds: int
+    spark: SparkSession, folder: Path, policy: str, factor: float, sizing: Sizing, seconds: int
 ) -> Outcome:
     """Let rows come by the clock, and return what became of the answers."""
+    capacity, interval = sizing.capacity, sizing.interval
     rate = factor * capacity
     ready = folder / "ready"
     ready.mkdir(parents=True)
@@ -136,8 +150,8 @@ def play(
     for number, start in enumerate(stretches):
         now = rate if start >= calm else min(rate, capacity / 2)
         pq.write_table(rows_of(start, EVERY, now), ready / f"{number:05d}.parquet")
-    with opened(spark, folder, tolerant=policy != "none") as engine:
-        engine.start(trigger={"processingTime": "2 seconds"})
+    with opened(spark, folder, tolerant=policy != "none", interval=interval) as engine:
+        engine.start(trigger={"processingTime": f"{interval * 1000:.0f} milliseconds"})
         arrived: dict[int, float] = {}
         seen: list[dict[str, float]] = []
         over = threading.Event()
@@ -149,7 +163,7 @@ def play(
             path = ready / f"{number:05d}.parquet"
             path.rename(folder / "rows" / path.name)
             arrived[number] = time.monotonic()
-        time.sleep(6)
+        time.sleep(3 * interval)
         over.set()
         watcher.join()
         counts = engine["query0"].counts
@@ -157,7 +171,7 @@ def play(
         shed = counts.shed / max(1, counts.shed + engine.stream_of("s").costs.rows)
     due = _with_missing(seen, calm, seconds)
     say(f"{policy} at {factor}: shed {shed:.0%}")
-    return Outcome(policy, factor, due, shed, float(str(kept)))
+    return Outcome(interval, policy, factor, due, shed, float(str(kept)))
 
 
 def _watch(
@@ -203,7 +217,7 @@ def _report(outcomes: list[Outcome], sizing: Sizing, seconds: int) -> Report:
     rows = []
     for own in outcomes:
         answered = own.delays[own.delays["delay"] < 1e6]
-        good = float((own.delays["delay"] <= 4).mean())
+        good = float((own.delays["delay"] <= GOOD * own.interval).mean())
         rows.append(
             (
                 f"{own.times:g}",
@@ -214,10 +228,10 @@ def _report(outcomes: list[Outcome], sizing: Sizing, seconds: int) -> Report:
                 f"{own.shed:.0%}",
             )
         )
-    headers = ("times the capacity", "policy", "utility", "windows answered", "in 4 s", "shed")
+    headers = ("times the capacity", "policy", "utility", "windows answered", "in time", "shed")
     most = max(own.times for own in outcomes)
     none, random = by_case["none", most], by_case["random", most]
-    back = random.back_within(4)
+    back = random.back_within(GOOD * random.interval)
     targets = [
         Target(
             f"utility of random over that of none at {most:g} times",
