@@ -26,7 +26,7 @@ from benchmarks.frames import (
 from benchmarks.growth import memory, slopes
 from benchmarks.joins import asof
 from benchmarks.measure import Report, machine, publish, session
-from benchmarks.overload import step_load
+from benchmarks.overload import promising, step_load
 from benchmarks.section8 import blocks, bounded, execution
 from benchmarks.streams import floor, latency, long_ranges, state
 from benchmarks.windows import arrow_scan, by_tuple, correlated, figure3, from_files
@@ -67,6 +67,7 @@ WITHOUT_SPARK: Mapping[str, Callable[[bool], Report]] = {
     "frame_overlap": overlap.run,
     "frame_reduction": reduction.run,
     "predicates": predicates.run,
+    "promising": promising.run,
     "result_log": result_log.run,
     "shared_windows": shared_windows.run,
     "short_questions": short_questions.run,

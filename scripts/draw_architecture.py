@@ -6,7 +6,7 @@ from drawing import BLUE, GREEN, GREY, ORANGE, PLAIN, TEAL, Canvas, write
 
 #: From the top: a room may import those below it.
 ROOMS = [
-    ("server", "the engine over HTTP: resources, events, who may ask what", PLAIN),
+    ("server", "the engine over HTTP, and who may ask what", PLAIN),
     ("engine", "many queries over one stream, registered while it runs", BLUE),
     ("session", "names, running a text of SQL, outputs, triggers", BLUE),
     ("planner", "statements become plans; EXPLAIN; what is bounded", BLUE),

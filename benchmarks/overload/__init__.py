@@ -1,0 +1,1 @@
+"""What queries answer under a budget."""

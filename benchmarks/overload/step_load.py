@@ -27,7 +27,7 @@ from muntin.engine.overload.sizing import Sizing
 
 SCHEMA = "ts TIMESTAMP, k INT, v DOUBLE"
 QUERIES = {
-    f"q{number}": f"SELECT k, window_end, avg(v) AS a, count(*) AS n FROM s "
+    f"query{number}": f"SELECT k, window_end, avg(v) AS a, count(*) AS n FROM s "
     f"[RANGE 2 SECONDS SLIDE 1 SECOND] WHERE v > {number} GROUP BY k"
     for number in range(24)
 }
@@ -113,7 +113,7 @@ def capacity_of(spark: SparkSession, folder: Path) -> Sizing:
     """Return what was measured of micro-batches of several sizes, two seconds apart."""
     with opened(spark, folder, tolerant=False) as engine:
         engine.start()
-        for number, rate in enumerate([20_000, *(100_000, 400_000, 800_000) * 4]):
+        for number, rate in enumerate([20_000, 400_000, *(200_000, 400_000, 800_000) * 4]):
             path = folder / "rows" / f"{number:04d}.parquet"
             pq.write_table(rows_of(number * 2, 2, rate / 2), folder / "next")
             (folder / "next").rename(path)
@@ -152,7 +152,7 @@ def play(
         time.sleep(6)
         over.set()
         watcher.join()
-        counts = engine["q0"].counts
+        counts = engine["query0"].counts
         kept = engine.overload()["s"]["kept"]
         shed = counts.shed / max(1, counts.shed + engine.stream_of("s").costs.rows)
     due = _with_missing(seen, calm, seconds)
@@ -171,7 +171,7 @@ def _watch(
     known: dict[float, float] = {}
     after = -1
     while not over.is_set():
-        answers = engine["q0"].results(after)
+        answers = engine["query0"].results(after)
         now = time.monotonic()
         if answers.num_rows:
             after = max(answers["micro_batch"].to_pylist())

@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable
 
 import pytest
-from pyspark.sql import Column, SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 import muntin as mt
 from muntin.aggregates.parse import parse_column
-from muntin.errors import ArgumentError
+from muntin.errors import ArgumentError, UnsupportedTypeError
 from muntin.spark.api.pyspark_aggregates import infix, read_aggregate
 from muntin.testing import replay
 from tests.drivers.streams import play
@@ -127,3 +128,81 @@ def test_operators_are_written_between_their_operands() -> None:
     assert infix("max(=(s, '>(a, b)'))") == "max((s = '>(a, b)'))"
     assert infix("max(negative(v))") == "max(negative(v))"
     assert infix("/(sum(v), count(*))") == "(sum(v) / count(*))"
+
+
+def test_functions_by_column(spark: SparkSession) -> None:
+    df = spark.createDataFrame([(0, 3, 4), (1, 5, None)], "at INT, v INT, `a b` INT")
+    windows = mt.stream(df, on="at").tumbling(5)
+    (row,) = windows.agg({"v": "max", "a b": "avg", "*": "count"}, "min(v) AS lo").collect()
+    assert row.asDict() == {
+        **{"window_start": 0, "window_end": 5, "max(v)": 5, "avg(a b)": 4.0, "count(*)": 2},
+        "lo": 3,
+    }
+    with pytest.raises(ArgumentError, match="the names of functions by column"):
+        windows.agg({"v": 3})  # type: ignore[dict-item]
+
+
+def aggregates_of_pyspark() -> list[str]:
+    """Every function whose documentation says that it aggregates, and some that do not say it."""
+    more = {
+        "bool_and",
+        "bool_or",
+        "every",
+        "some",
+        "count_if",
+        "count_distinct",
+        "histogram_numeric",
+    }
+    more |= {"max_by", "min_by", "corr", "covar_pop", "covar_samp", "percentile", "first_value"}
+    more |= {"percentile_approx", "approx_percentile", "last_value", "try_sum", "try_avg", "mode"}
+    return sorted(
+        name
+        for name in F.__all__
+        if name in more or "aggregate function" in (getattr(F, name).__doc__ or "").lower()[:120]
+    )
+
+
+def called(name: str, df: DataFrame) -> Column | None:
+    """A call that Spark takes as an aggregate; None if the function needs something else."""
+    function = getattr(F, name)
+    for arguments in (("v",), ("b",), ("s",), ("v", "w"), ("v", F.lit(0.5)), ("v", F.lit(3))):
+        try:
+            column = function(*arguments)
+            df.agg(column.alias("x")).schema.fieldNames()
+        except (PySparkException, TypeError, ValueError, AttributeError):
+            continue
+        return column
+    return None
+
+
+def test_every_aggregate_of_pyspark_is_sparks_or_refused(spark: SparkSession) -> None:
+    rows = [
+        (1, 3, 1.5, True, "x"),
+        (2, 5, -2.0, False, "y"),
+        (3, 5, 4.0, True, "x"),
+        (4, None, 0.5, None, None),
+    ]
+    df = spark.createDataFrame(rows, "t INT, v INT, w DOUBLE, b BOOLEAN, s STRING").coalesce(1)
+    windows = mt.stream(df, on="t").tumbling(10)
+    taken, refused = {}, []
+    for name in aggregates_of_pyspark():
+        column = called(name, df)
+        if column is None:
+            continue
+        try:
+            windows.plan(column)
+        except (ArgumentError, UnsupportedTypeError) as error:
+            refused.append(name)
+            assert "write SQL text such as" in str(error) or "needs" in str(error), name
+        else:
+            taken[name] = column.alias(f"{name}_")
+    ours = windows.agg(*taken.values()).collect()[0].asDict()
+    theirs = df.agg(*taken.values()).collect()[0].asDict()
+    for name in taken:
+        found, wanted = ours[f"{name}_"], theirs[f"{name}_"]
+        if name.endswith("_set"):
+            found, wanted = sorted(found), sorted(wanted)
+        close = pytest.approx(wanted, rel=1e-12) if isinstance(wanted, float) else wanted
+        assert found == close, name
+    assert len(taken) > 30
+    assert {"histogram_numeric", "regr_slope"} <= {*refused}

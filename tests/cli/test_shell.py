@@ -100,6 +100,13 @@ def test_everything_that_can_be_typed_is_completed(
     assert found in Completer(lambda: []).matches(beginning)
 
 
+def test_in_quotes_files_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "select_these.csv").touch()
+    assert Completer(lambda: [], lambda: "FROM '").matches("sel") == ["select_these.csv"]
+    assert "select" in Completer(lambda: [], lambda: "FROM 'x' ").matches("sel")
+
+
 def test_words_for_the_shell_itself() -> None:
     assert all(map(is_command, ["exit", "quit;", "\\q", "HELP"]))
     assert not is_command("SELECT 1;")
@@ -177,7 +184,7 @@ def _talk(terminal: Terminal) -> None:
         "SELECT store, count(*) AS n FROM sales [RANGE 10 MINUTES SLIDE 10 MINUTES] GROUP BY store"
     )
     terminal.type(f"CREATE QUERY kept AS {rows} INTO json('out');")
-    terminal.wait_for("json('out');")
+    terminal.wait_for("out');")  # the line before it is broken by the width of the terminal
     terminal.type(f"{rows};")
     terminal.wait_for("select_3:", 150)
     terminal.press("C-d")

@@ -28,7 +28,10 @@ PAGES = [
     DOCS / "how-to" / "early.md",
     DOCS / "how-to" / "engine.md",
     DOCS / "how-to" / "files.md",
+    DOCS / "how-to" / "from-spark.md",
+    DOCS / "how-to" / "from-tempo.md",
     DOCS / "how-to" / "own-framing.md",
+    DOCS / "how-to" / "testing.md",
     *sorted((DOCS / "concepts" / "frames").glob("*.md")),
     *(page for page in sorted((DOCS / "sql").glob("*.md")) if "```python" in page.read_text()),
 ]

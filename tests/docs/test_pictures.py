@@ -14,11 +14,13 @@ IMAGES = ROOT / "docs" / "img"
 DRAWN = [
     "draw_aggregates",
     "draw_architecture",
+    "draw_budgets",
     "draw_early",
     "draw_engine",
     "draw_frames",
     "draw_joins",
     "draw_overload",
+    "draw_server",
     "draw_sql",
     "draw_windows",
 ]

@@ -31,7 +31,7 @@ engine = mt.connect(sys.argv[1])
 tap = engine.tap("line", rows=2)
 say(engine.pid)
 query = engine.register("big", "SELECT x FROM line WHERE v > 9", owner="bob", tags=["t"])
-active = query.wait()
+active = query.wait(300)
 say([active.query, active.generation, active.filled, active.how, active.punctuation])
 engine.process_available()
 say(query.results()["x"].to_pylist())
@@ -41,25 +41,25 @@ newest = engine["sums"].latest().to_pylist()[-1:]
 say(engine["sums"].invoke().to_pylist()[-1:] == newest)
 seen = engine.preview("SELECT x FROM line WHERE x > 3").keep("seen")
 staged = engine["seen"].stage("SELECT x FROM line WHERE x > 4")
-say([seen.name, staged.wait().generation, engine["seen"].discard().id == seen.id])
-engine["seen"].drop().wait()
+say([seen.name, staged.wait(300).generation, engine["seen"].discard().id == seen.id])
+engine["seen"].drop().wait(300)
 network = engine.network()["line"]
 say([part["queries"] for part in network])
 query.sinks.add("note", "command('true')")
 say([(status.record.call.name, status.stopped) for status in query.sinks.status()])
 say(query.sinks.letters("note"))
 query.sinks.drop("note")
-say(query.pause().wait().micro_batch > active.micro_batch)
+say(query.pause().wait(300).micro_batch > active.micro_batch)
 say(query.status)
-say(query.resume().wait().generation)
-say(query.change("SELECT x, v FROM line WHERE v > 10").wait().generation)
+say(query.resume().wait(300).generation)
+say(query.change("SELECT x, v FROM line WHERE v > 10").wait(300).generation)
 say(query.results(-1, generation=1)["x"].to_pylist())
 for ask in (lambda: engine["nix"], lambda: engine.sql("PAUSE QUERY bg"), engine.stop):
     try:
         ask()
     except mt.MuntinError as error:
         say([type(error).__name__, str(error).split("\\n")[0]])
-query.drop().wait()
+query.drop().wait(300)
 say(query.status)
 say(engine.sql("SHOW QUERIES")["name"].to_pylist())
 cost, text = engine["sums"].cost, engine["sums"].record.text
@@ -132,5 +132,5 @@ def test_a_remote_tap_has_the_methods_of_a_tap() -> None:
 def test_a_client_has_the_methods_of_an_engine() -> None:
     """Except those that need the session of Spark, or the engine's own objects."""
     here = {"check", "folder", "handle", "registry", "serve", "spark", "start", "stream"}
-    here |= {"stream_of", "restore_streams", "deliveries", "remove_tap", "declared", "memory"}
+    here |= {"stream_of", "restore_streams", "deliveries", "remove_tap", "declared"}
     assert public(mt.Engine) - public(EngineClient) <= here

@@ -8,14 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 import muntin as mt
-from tests.drivers.programs import kill, start, wait_for
+from tests.drivers.programs import PATIENCE, kill, start, wait_for
 from tests.engine import program_desk
 from tests.engine.test_engine import Readings, plain
 
 STEPS = ("answers:1", "keep:3", "acknowledge:5", "pin:7")
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(2 * PATIENCE)
 @pytest.mark.parametrize(
     "stops", [("keep:2",), pytest.param(STEPS, marks=pytest.mark.slow)], ids=["keep", "every step"]
 )
@@ -27,7 +27,7 @@ def test_a_killed_engine_goes_on_exactly(
         readings.put(part * 15, 15)
     for stop in stops:
         process = start(Path(program_desk.__file__), str(tmp_path), stop)
-        wait_for(tmp_path / f"stopped-{stop.split(':')[0]}", process, 200)
+        wait_for(tmp_path / f"stopped-{stop.split(':')[0]}", process, PATIENCE)
         kill(process)
         process.communicate()
     with program_desk.desk(spark, tmp_path) as engine:

@@ -69,7 +69,8 @@ def test_queries_come_change_and_go(spark: SparkSession, rows: Path, tmp_path: P
         assert engine.sql(f"ALTER QUERY totals AS {changed}")["done"][0].as_py() == (
             "changed query totals"
         )
-        assert shown(engine, "name", "status") == [("totals", "registered"), ("big", "paused")]
+        assert engine["big"].status == "paused"
+        assert shown(engine, "name", "generation") == [("totals", 2), ("big", 1)]
         engine.process_available()
         engine.sql("RESUME QUERY big")
         engine.process_available()

@@ -21,6 +21,7 @@ from muntin.operators.shared.view_rows import ViewRows
 from muntin.parser.parse import parse_query
 from muntin.spark.plan.worker_program import carried_schema
 from muntin.spark.queries.many_queries import NetworkStream
+from muntin.specs.disorder import Disorder
 from tests.engine.in_memory import MemoryStream
 from tests.engine.line_rows import CREATE, write_rows
 from tests.engine.pool import COLUMNS, plain, rows_of_a_task, table_of
@@ -132,6 +133,36 @@ def test_a_reader_of_a_view_answers_as_one_query(read: Read, batches: list, shar
             assert done.used.get(member, 0) == expected.used.get(1, 0)
     together.run([table_of(read.schema, [], 0)], [])
     assert [state.chunks for state in together.states] == [{}] * shards
+
+
+@pytest.mark.parametrize(
+    "disorder", [mt.punctuated("lane = 2"), mt.each("lane", "4 seconds")], ids=str
+)
+def test_a_view_may_leave_out_what_punctuates_its_stream(
+    spark: SparkSession, disorder: Disorder
+) -> None:
+    df = spark.createDataFrame([], COLUMNS)
+    stream = NetworkStream(mt.stream(df, "ts", "station", disorder), tuple(df.columns))
+    declared = {"s": (stream.planning, stream.axis)}
+    text = "SELECT station, window_end, count(*) AS n, max(speed) AS m FROM {} [TUMBLING 5 SECONDS]"
+    text += " GROUP BY station"
+    view = plan_query("SELECT ts, station, speed FROM s", declared).program
+    planner = reader_planner("v", as_view(view), stream.planning, stream.axis)
+    query = parse_query(text.format("v"))
+    reader = plan_reader(query, as_view(view), planner).program.numbered(1)
+    direct = plan_query(text.format("s"), declared).program.numbered(2)
+    schema = carried_schema(stream.planning)
+    running = MemoryStream(from_json(stream.rule), 1)
+    answered = 0
+    for place in range(4):
+        rows = [(n - 3, "ab"[n % 2], n % 3, float(n), n, False) for n in range(7)]
+        done = running.run([table_of(schema, rows, place * 6)], [reader, direct], ended=place == 3)
+        assert not done.failed
+        assert (1 in done.answers) == (2 in done.answers)
+        if 1 in done.answers:
+            assert plain(done.answers[1]) == plain(done.answers[2])
+            answered += done.answers[1].num_rows
+    assert answered > 6
 
 
 def test_readers_of_one_view_share_panes(read: Read) -> None:

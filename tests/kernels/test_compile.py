@@ -46,10 +46,23 @@ def test_a_part_is_called_from_python_as_well() -> None:
     assert end(_Stretch(0, 3, 0.5)) == 7
 
 
+def printed(program: str) -> str:
+    words = [sys.executable, "-c", program]
+    return subprocess.run(words, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
 def test_a_driver_does_not_wait_for_numba() -> None:
     """Importing it takes as long as all of Muntin, and only workers run kernels."""
-    program = "import sys, muntin as mt; mt.stream, mt.sql; print('numba' in sys.modules)"
-    printed = subprocess.run(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True
-    )
-    assert printed.stdout.strip() == "False"
+    assert printed(
+        "import sys, muntin as mt; mt.stream, mt.sql; print('numba' in sys.modules)"
+    ) == ("False")
+
+
+def test_a_driver_does_not_wait_for_pandas() -> None:
+    """It takes a third of the time of the imports of a first query; arrays of lists import it."""
+    assert printed("import sys, muntin as mt; mt.stream; print('pandas' in sys.modules)") == "False"
+
+
+def test_a_worker_does_not_wait_for_the_parser() -> None:
+    program = "import sys, muntin.spark.scan.scan; print('sqlglot' in sys.modules)"
+    assert printed(program) == "False"

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+from muntin.engine.commit import with_complete
 from muntin.engine.registry import Registry
 from muntin.engine.registry_records import VersionChange
 from muntin.errors import ArgumentError, EngineError
@@ -149,3 +151,17 @@ def test_the_file_of_a_version_has_the_whole_decision(tmp_path: Path) -> None:
     assert overload_of(files.folder, second) is None
     assert programs_of(files.folder, second) == {1: "{}", 2: "{}"}
     assert files.write(3, second, {}, overload=decided).digest != first.digest
+
+
+def test_answers_that_spark_finishes_are_as_complete_as_their_rows() -> None:
+    about = {
+        "complete": [False, True],
+        "completeness": [0.25, 1.0],
+        "completeness_by": ["count"] * 2,
+    }
+    flat = pa.table({"a": [1, 2], **about})
+    assert with_complete(pa.table({"b": [2, 4]}), flat).to_pydict() == {"b": [2, 4], **about}
+    (one,) = with_complete(pa.table({"b": [6]}), flat).to_pylist()
+    assert one == {"b": 6, "complete": False, "completeness": 0.25, "completeness_by": "count"}
+    exact = with_complete(pa.table({"b": [6]}), flat.select(["a", "complete"]))
+    assert exact.to_pylist() == [{"b": 6, "complete": False}]

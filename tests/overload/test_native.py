@@ -107,8 +107,10 @@ def put(folder: Path, first: int, count: int) -> None:
     folder.mkdir(exist_ok=True)
     x = np.arange(first, first + count)
     path = folder / f"{first:08d}.parquet"
-    pq.write_table(pa.table({"x": x, "k": x % 2, "v": x % 7}), path, row_group_size=1000)
-    os.utime(path, (moment := next(CLOCK), moment))
+    hidden = path.with_name(f".{path.name}")  # a stream that runs sees it when it is whole
+    pq.write_table(pa.table({"x": x, "k": x % 2, "v": x % 7}), hidden, row_group_size=1000)
+    os.utime(hidden, (moment := next(CLOCK), moment))
+    hidden.replace(path)
 
 
 def opened(spark: SparkSession, folder: Path, home: Path) -> mt.Engine:
@@ -176,9 +178,11 @@ def test_a_query_without_tolerance_stops_native_shedding(
 
 
 def test_sizing_is_of_what_was_measured(spark: SparkSession, tmp_path: Path) -> None:
+    put(tmp_path / "rows", 0, 1_000)
     with opened(spark, tmp_path / "rows", tmp_path / "home") as engine:
-        put(tmp_path / "rows", 0, 1_000)
-        engine.register("q", "SELECT x FROM line WHERE v = 3", qos=TOLERANT)
+        # Whatever else this machine does, its answers are in time.
+        patient = {**TOLERANT, "delay": [("1 hour", 1), ("2 hours", 0)]}
+        engine.register("q", "SELECT x FROM line WHERE v = 3", qos=patient)
         engine.start()
         engine.serve()
         with pytest.raises(EngineError, match="micro-batches with rows since the engine started"):
@@ -232,3 +236,9 @@ def test_graphs_that_cannot_be_are_refused(spark: SparkSession, tmp_path: Path) 
         engine["q"].change("SELECT x, k FROM line")
         assert engine["q"].qos is not None
         assert "share 0 " in engine["q"].explain()
+        engine.register("w", "SELECT x FROM line", qos={"value": ("v", [(0, 2), (6, 0)])})
+        engine.budget(100, query="w", policy="value")
+        decided = engine.registry.decision("line").queries[engine["w"].id]
+        assert decided.policy == mt.Policy("value", "v", [(0, 1), (6, 0)])
+        with pytest.raises(ArgumentError, match="a column and a graph"):
+            engine.budget(100, query="q", policy="value")

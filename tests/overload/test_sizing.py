@@ -82,6 +82,8 @@ def test_a_line_needs_some_micro_batches() -> None:
 def test_a_line_never_takes_less_than_no_time() -> None:
     line = fitted([TimedBatch(n, rows, rows**2 / 1e6) for n, rows in enumerate((100, 200, 900))])
     assert line == TimeLine(0.0, 2e-4)
+    # Larger ones that took less were measured among other work: no row is free.
+    assert fitted([TimedBatch(n, n + 1, 3.0 - n) for n in range(3)]) == TimeLine(0.0, 1.0)
 
 
 @pytest.mark.parametrize("given", ["fast", "-1/s", True, "50/day", None, -1.0, float("inf")])

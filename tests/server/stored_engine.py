@@ -64,7 +64,6 @@ class StoredEngine:
         self.committed = CommitListeners()
         self.spark = SimpleNamespace(conf=SimpleNamespace(get=lambda name: "UTC"))
         self.declared: tuple[str, ...] = ()
-        self.memory = None
         self._streams: dict[str, StoredStream] = {}
 
     def stream_of(self, name: str) -> StoredStream:
@@ -90,11 +89,17 @@ class StoredEngine:
         self._streams[name] = StoredStream(name, self.folder / "streams" / name, self.registry)
         return self._streams[name]
 
-    def add_query(self, stream: str, name: str) -> QueryRecord:
-        """Register a query that is in force from the next micro-batch on."""
+    def add_query(self, stream: str, name: str, *, waits: bool = False) -> QueryRecord:
+        """Register a query; it is in force from the next micro-batch on unless it ``waits``."""
         added = self.registry.add(stream, name, f"SELECT * FROM {stream}", "{}")
-        self._in_force(stream, added.seq)
+        if not waits:
+            self._in_force(stream, added.seq)
         return self.registry.get(added.query.id)
+
+    def begin(self, query: QueryRecord) -> None:
+        """Let a query that waits be in force from the next micro-batch on."""
+        (command,) = self.registry.commands(stream=query.stream)[-1:]
+        self._in_force(query.stream, command.seq)
 
     def add_generation(self, id: str, *, staged: bool = False) -> QueryRecord:
         """Change a query; the next generation is in force from the next micro-batch on."""

@@ -205,6 +205,18 @@ def test_a_change_goes_on_with_the_next_generation(desk: StoredDesk) -> None:
     assert (data["generation"], data["rows"]) == (third.generation, [{"n": 3}])
 
 
+def test_a_query_that_has_not_begun_is_watched(desk: StoredDesk) -> None:
+    first = desk.engine.add_query("line", "first")
+    later = desk.engine.add_query("line", "later", waits=True)
+    with desk.http.events("first,later") as events:
+        next(events)
+        desk.engine.commit("line", {first: [1]})
+        assert numbers(until(events, 1)) == [1]
+        desk.engine.begin(later)
+        desk.engine.commit("line", {later: [2]})
+        assert numbers(until(events, 1)) == [2]
+
+
 def test_an_epoch_that_begins_is_no_gap(desk: StoredDesk) -> None:
     query = desk.engine.add_query("line", "q")
     desk.engine.commit("line", {query: [1]})

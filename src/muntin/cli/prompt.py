@@ -58,11 +58,21 @@ def is_command(line: str) -> bool:
 
 
 class Completer:
-    """Completes the beginning of a word, for readline."""
+    """Completes the beginning of a word, for readline; in quotes that of a file.
 
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+    ``before`` returns what is typed before the word.
+    """
+
+    def __init__(
+        self, names: Callable[[], Iterable[str]], before: Callable[[], str] = lambda: ""
+    ) -> None:
         self._names = names
+        self._before = before
         self._matches: list[str] = []
+
+    def typed_before(self, before: Callable[[], str]) -> None:
+        """Look at what is typed before a word with this function."""
+        self._before = before
 
     def __call__(self, beginning: str, number: int) -> str | None:
         if number == 0:
@@ -71,6 +81,8 @@ class Completer:
 
     def matches(self, beginning: str) -> list[str]:
         """Return what a beginning can become: names as they are spelled, then words in its case."""
+        if self._before().count("'") % 2:
+            return paths(beginning)
         small = beginning.casefold()
         names = sorted({name for name in self._names() if name.casefold().startswith(small)})
         found = [word for word in words() if word.casefold().startswith(small)]
@@ -97,6 +109,7 @@ def prepare(completer: Completer) -> Callable[[], None]:
     with suppress(OSError):
         readline.read_history_file(path)
     readline.set_history_length(_KEPT_LINES)
+    completer.typed_before(lambda: readline.get_line_buffer()[: readline.get_begidx()])
     readline.set_completer(completer)
     # Without / and -, which are in the names of files.
     readline.set_completer_delims(" \t\n,()[]=<>+*;'\"")

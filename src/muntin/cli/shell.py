@@ -209,6 +209,7 @@ class Shell:
 
                 wait(self._pipeline, stop, pressed.hurry, self._tables.show)
         finally:
+            self._progress.clear()
             self._pipeline.running = others
 
     def names(self) -> Iterator[str]:

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from muntin.engine.kept_rows import KeptProgress
 from muntin.operators.shared.asking.newest import CERTAIN_IN
-from muntin.operators.shared.program import COMPLETE
+from muntin.operators.shared.program import COMPLETE, COMPLETENESS, COMPLETENESS_BY
 from muntin.operators.shared.row_filters import by_member
 from muntin.spark.exchange.messages import decode
 from muntin.spark.exchange.network_driver import CHOSEN, COSTS, STREAM
@@ -194,12 +194,21 @@ def _progress(
 def with_complete(answers: pa.Table, flat: pa.Table) -> pa.Table:
     """Return answers that Spark made, with ``complete`` if each of them is one row of ``flat``.
 
-    If Spark chose among the rows, an answer is complete only if all of them are.
+    If Spark chose among the rows, an answer is complete only if all of them are, and as complete as
+    the least complete of them.
     """
     if COMPLETE in answers.column_names:
         return answers
+    about = [name for name in (COMPLETENESS, COMPLETENESS_BY) if name in flat.column_names]
+    about = [name for name in about if name not in answers.column_names]
     if answers.num_rows == flat.num_rows:
-        return answers.append_column(COMPLETE, flat[COMPLETE])
-    all_complete = bool(pc.all(flat[COMPLETE]).as_py())
-    column = pa.repeat(pa.scalar(all_complete), answers.num_rows)
-    return answers.append_column(COMPLETE, column)
+        for name in (COMPLETE, *about):
+            answers = answers.append_column(name, flat[name])
+        return answers
+    least = {
+        COMPLETE: pc.all(flat[COMPLETE]),
+        **{name: pc.min(flat[name]) for name in about},
+    }
+    for name, value in least.items():
+        answers = answers.append_column(name, pa.repeat(value, answers.num_rows))
+    return answers

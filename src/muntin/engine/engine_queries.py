@@ -197,7 +197,7 @@ class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
         self._check_memory(
             stream, replace(planned.program, answer=mode), name, replaced=record.number
         )
-        worth = check_qos(stream, planned.program, qos_of(record), mode)
+        worth = check_qos(stream, planned.program, qos_of(record), mode, new=False)
         planned = replace(planned, program=with_qos(planned.program, worth))
         keeps = stream.keep is not None and mode == "eager" and not planned.program.prepared
         lives = record.status != "quarantined"
@@ -264,7 +264,7 @@ class EngineQueries(EngineCosts, EngineBudgets, EngineSummaries):
         self._check_not_read(record, "changed")
         self._check_nothing_staged(record)
         self._check_memory(stream, planned.program, name)
-        worth = check_qos(stream, planned.program, qos_of(record), "eager")
+        worth = check_qos(stream, planned.program, qos_of(record), "eager", new=False)
         program = stream.prepare(with_qos(planned.program, worth))
         filled = stream.keep is not None and planned.finish is None and not program.prepared
         with stream.publishing:

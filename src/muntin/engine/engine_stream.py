@@ -134,9 +134,11 @@ class EngineStream(StreamQueries):
 
     def answers(self) -> ResultLog:
         """Return the log of answers, whether the stream runs or not."""
-        if self.log is None:
-            self.log = ResultLog(self.results_folder)
-        return self.log
+        log = self.log
+        if log is None:
+            with self.publishing:  # two indexes of one log would lock each other out
+                log = self.log = self.log or ResultLog(self.results_folder)
+        return log
 
     def answers_of(self, epoch: int) -> ResultLog | None:
         """Return the log of an epoch; None if it has none. Logs of the past are opened once."""
@@ -243,7 +245,10 @@ class EngineStream(StreamQueries):
 
     def retrigger(self, seconds: float) -> None:
         """Begin micro-batches so far apart, after a restart between two of them."""
-        self._trigger, self._retriggered = {"processingTime": f"{seconds:.3f} seconds"}, True
+        self._trigger, self._retriggered = (
+            {"processingTime": f"{seconds * 1000:.0f} milliseconds"},
+            True,
+        )
         threading.Thread(target=self.restart, daemon=True).start()
 
     def prepare(self, program: QueryProgram) -> QueryProgram:
@@ -295,9 +300,10 @@ class EngineStream(StreamQueries):
 
     def stop(self) -> None:
         """Stop the streaming query between two micro-batches."""
-        if self.query is not None:
-            self.query.stop()
-            self.query = None
+        with self._restarting:  # a restart that is under way ends first, and is stopped
+            if self.query is not None:
+                self.query.stop()
+                self.query = None
         if self.history is not None:
             self.history.stop()
             self.history = None
@@ -394,7 +400,8 @@ class EngineStream(StreamQueries):
         self, report: BatchReport, live: Mapping[int, QueryRecord], micro_batch: int
     ) -> None:
         """Measure a micro-batch, and decide whether rows are shed from the next one on."""
-        last = None if self.query is None else self.query.lastProgress
+        asked = self.query is not None and self.shedder.limits is not None
+        last = self.query.lastProgress if self.query is not None and asked else None
         began, rows = began_at(self.checkpoint, micro_batch), report.progress.rows
         self.load.commit(micro_batch, began, rows, report.answered, last)
         for member in self.shedder.count(live.values(), report.progress.shed):

@@ -30,7 +30,6 @@ from muntin.expressions.spark_expressions import (
 )
 
 _WIDENED = {"tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64()}
-_ONE = pa.scalar(1, pa.int32())
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ def _evaluate(expression: Expression, rows: pa.Table) -> pa.ChunkedArray | pa.Ar
         case CompiledSql(compiled=compiled):
             return compiled.evaluate(rows)
         case Where(condition, None):
-            return pc.if_else(_evaluate(condition, rows), _ONE, None)
+            return pc.if_else(_evaluate(condition, rows), pa.scalar(1, pa.int32()), None)
         case Where(condition, value):
             assert value is not None
             return _where(_evaluate(condition, rows), value, rows)

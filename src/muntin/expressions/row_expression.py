@@ -16,11 +16,9 @@ import pyarrow.compute as pc
 from muntin.errors import CannotEvaluate, ExpressionError, RowError
 from muntin.expressions.casts import to_arrow
 from muntin.expressions.coercion import INSTANT, Coercion
-from muntin.expressions.dialect import nesting_limit, parse_expression
 from muntin.expressions.evaluate import Evaluation
 from muntin.expressions.failures import fails
 from muntin.expressions.nodes import Inner, Node
-from muntin.expressions.read import read_row_expression
 from muntin.expressions.values import Value, from_arrow
 
 Errors = Literal["raise", "null"]
@@ -87,6 +85,10 @@ def compile_row_expression(
         zone: The session's time zone.
         errors: ``"raise"`` to raise where Spark does in ANSI mode, ``"null"`` for null there.
     """
+    # Workers only evaluate, and are ready sooner without a parser.
+    from muntin.expressions.dialect import nesting_limit, parse_expression
+    from muntin.expressions.read import read_row_expression
+
     try:
         with nesting_limit(text):
             tree, names = read_row_expression(parse_expression(text), text, zone)

@@ -36,20 +36,35 @@ class Groups:
         return len(self.member)
 
 
-def key_codes(columns: Sequence[pa.Array], rows: int) -> tuple[Ints, int]:
+def key_codes(columns: Sequence[pa.Array | pa.ChunkedArray], rows: int) -> tuple[Ints, int]:
     """Return a small number for each row, equal for equal keys; null is a key like any other."""
-    codes = np.zeros(rows, np.int64)
-    size = 1
-    for column in columns:
-        encoded = pc.dictionary_encode(column, null_encoding="encode")
-        more = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        codes = codes * len(encoded.dictionary) + more
-        size *= max(1, len(encoded.dictionary))
+    if not columns:
+        return np.zeros(rows, np.int64), 1
+    codes, size = _codes(columns[0])
+    for column in columns[1:]:
+        more, values = _codes(column)
+        codes = codes * values + more
+        size *= max(1, values)
         if size > 4 * rows + 1024:
             # Many combinations do not occur; renumber so that the product cannot overflow.
             groups = _by_sorting(codes)
             codes, size = groups.number, len(groups)
-    return codes, size
+    return codes, max(1, size)
+
+
+def _codes(column: pa.Array | pa.ChunkedArray) -> tuple[Ints, int]:
+    """Return a number for each value of a column, and how many there are."""
+    encoded = pc.dictionary_encode(column, null_encoding="encode")
+    # The chunks of a column share one dictionary.
+    chunks = encoded.chunks if isinstance(encoded, pa.ChunkedArray) else [encoded]
+    if not chunks:
+        return np.zeros(0, np.int64), 0
+    codes = np.empty(len(encoded), np.int64)
+    start = 0
+    for chunk in chunks:
+        codes[start : start + len(chunk)] = chunk.indices.to_numpy(zero_copy_only=False)
+        start += len(chunk)
+    return codes, len(chunks[0].dictionary)
 
 
 def find_keys(keys: pa.Table, among: pa.Table) -> Ints:
@@ -60,7 +75,7 @@ def find_keys(keys: pa.Table, among: pa.Table) -> Ints:
     if not keys.column_names:
         return np.zeros(keys.num_rows, np.int64) if among.num_rows else np.full(keys.num_rows, -1)
     both = pa.concat_tables([among, keys])
-    codes, size = key_codes([column.combine_chunks() for column in both.columns], both.num_rows)
+    codes, size = key_codes(both.columns, both.num_rows)
     place = np.full(size, -1, np.int64)
     place[codes[: among.num_rows]] = np.arange(among.num_rows)
     rows: Ints = place[codes[among.num_rows :]]
@@ -69,9 +84,7 @@ def find_keys(keys: pa.Table, among: pa.Table) -> Ints:
 
 def greatest_of_keys(keys: pa.Table, ticks: Ints) -> tuple[pa.Table, Ints]:
     """Return every key once, with its greatest tick."""
-    columns = [column.combine_chunks() for column in keys.columns]
-    codes, size = key_codes(columns, keys.num_rows)
-    groups = key_and_pane(codes, size, np.zeros(keys.num_rows, np.int64))
+    groups = of_codes(*key_codes(keys.columns, keys.num_rows))
     greatest = np.full(len(groups), np.iinfo(np.int64).min)
     np.maximum.at(greatest, groups.number, ticks)
     return keys.take(pa.array(groups.member)), greatest
@@ -93,6 +106,18 @@ def key_and_pane(codes: Ints, size: int, panes: Ints) -> Groups:
         ranked = _by_sorting(panes)
         return _by_sorting(codes * len(ranked) + ranked.number)
     return _by_sorting(codes * span + (panes - least))
+
+
+def of_codes(codes: Ints, size: int) -> Groups:
+    """Return the groups of equal codes, which are less than ``size``."""
+    if len(codes) == 0:
+        return Groups(codes, codes)
+    if size > 8 * len(codes) + 65_536:
+        return _by_sorting(codes)
+    number, member = np.empty(len(codes), np.int64), np.empty(size, np.int64)
+    first = np.full(size, -1, np.int64)
+    groups = _number_cells(codes, first, number, member)
+    return Groups(number, member[:groups])
 
 
 @kernel(INT, INTS, OUT_INTS, OUT_INTS, OUT_INTS, in_python=True)
@@ -200,8 +225,7 @@ class KeyedTables:
             no_columns = pa.table({"": pa.nulls(1)}).select([])
             return cls(no_columns, tuple(np.zeros(table.num_rows, np.int64) for table in tables))
         stacked = pa.concat_tables([table.select(names) for table in tables])
-        codes, size = key_codes([column.combine_chunks() for column in stacked.columns], rows)
-        groups = key_and_pane(codes, size, np.zeros(rows, np.int64))
+        groups = of_codes(*key_codes(stacked.columns, rows))
         cuts = np.cumsum([table.num_rows for table in tables])[:-1]
         return cls(stacked.take(pa.array(groups.member)), tuple(np.split(groups.number, cuts)))
 

@@ -19,7 +19,6 @@ from muntin.engine.served_calls import served_calls
 from muntin.engine.sinks.targets import session_zone
 from muntin.server.events.feed import AnswerFeed
 from muntin.server.events.hub import EventHub
-from muntin.server.measures import Measures
 from muntin.server.problems import HttpError
 from muntin.server.safe_texts import SafeTexts
 from muntin.server.security.audit import AuditLog
@@ -82,7 +81,6 @@ class Service:
             "run": lambda text: self.runs.run(text),
         }
         self.zone: tzinfo = session_zone(self.engine.spark)
-        self.measures = Measures(self.engine)
         self.runs = WarmRuns(self.engine.spark, self.texts)
         self.feed = AnswerFeed(self.engine, self.zone)
         most = self.settings.most_subscribers

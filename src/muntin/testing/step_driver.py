@@ -55,9 +55,13 @@ class StepOutput:
     """What the shards report in a micro-batch; ``calls`` counts the calls of the state store."""
 
     results: list[pa.Table] = field(default_factory=list)
-    refused: list[pa.Table] = field(default_factory=list)
+    refused_by_input: list[tuple[int, pa.Table]] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     calls: int = 0
+
+    @property
+    def refused(self) -> list[pa.Table]:
+        return [table for _, table in self.refused_by_input]
 
     @property
     def counts(self) -> dict[str, int | None]:
@@ -184,4 +188,4 @@ def _take(output: StepOutput, frame: pd.DataFrame) -> None:
         elif tag == RESULTS:
             output.results.append(decode(payload))
         elif tag.startswith(REFUSED):
-            output.refused.append(decode(payload))
+            output.refused_by_input.append((int(tag.rpartition(":")[2]), decode(payload)))

@@ -17,9 +17,10 @@ from muntin.kernels.arrays import NEVER
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation
 from muntin.operators.shared.program import QueryProgram
 from muntin.reference.disorder import Rule
-from muntin.specs.axis import Axis
+from muntin.specs.axis import Axis, Domain
 
 ON, BY = "ts", "station"
+_AXIS = Axis(Domain.TIMESTAMP)
 
 
 @dataclass(frozen=True)
@@ -157,11 +158,11 @@ class Alone:
         complete = pa.repeat(pa.scalar(True), results.num_rows)
         if self.program.extent is None:
             return complete
-        start, end = (_microseconds(results[name]) for name in self.program.extent)
+        start, end = self.program.reach.ticks(self.program.extent, results, _AXIS)
         if self.known_from is not None:
-            complete = pc.and_(complete, pc.greater(start, self.known_from))
+            complete = pc.and_(complete, pa.array(start > self.known_from))
         if punctuation.ended and punctuation.largest is not None:
-            complete = pc.and_(complete, pc.less_equal(end, punctuation.largest))
+            complete = pc.and_(complete, pa.array(end <= punctuation.largest))
         return complete
 
     def _answers(self, results: pa.Table, complete: pa.Array) -> pa.Table | None:

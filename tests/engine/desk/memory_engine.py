@@ -106,6 +106,7 @@ class MemoryQuery:
     commit: Commit
     checkpoint: Checkpoint
     isActive: bool = True  # noqa: N815
+    lastProgress: None = None  # noqa: N815  (Spark has no report of a micro-batch here)
 
     def exception(self) -> None:
         return None

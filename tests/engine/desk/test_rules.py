@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -182,6 +183,27 @@ def test_the_past_is_answered_once_if_the_micro_batch_before_is_repeated(
         query.run([desk.rows(13)], repeats=1)
         run(stream, desk.rows(21))
         assert counted(counts) == [(10, 2, True), (20, 2, True)]
+
+
+def test_a_new_checkpoint_has_the_queries_of_the_old_one(streams: Streams, tmp_path: Path) -> None:
+    desk = Desk(streams, tmp_path, "ordered")
+    with desk.opened() as (engine, stream):
+        first = engine.register("counts", COUNTS)
+        gone = engine.register("gone", COUNTS)
+        stream.start(None)
+        run(stream, desk.rows(1, 2, 12))
+        gone.drop()
+        run(stream, desk.rows(13))
+        assert counted(first) == [(10, 2, True)]
+    shutil.rmtree(stream.checkpoint)
+    desk.saved = Checkpoint(2)
+    with desk.opened() as (engine, stream):
+        stream.start(None)
+        assert (stream.epoch, [query.name for query in engine.queries()]) == (2, ["counts"])
+        run(stream, desk.rows(51, 52))
+        run(stream, desk.rows(61))
+        assert counted(engine["counts"])[-1] == (60, 2, True)
+        assert engine["counts"].status == "active"
 
 
 def test_a_select_list_that_raises_stops_only_its_own_query(streams: Streams) -> None:

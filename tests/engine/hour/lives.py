@@ -133,7 +133,10 @@ class Ran:
             life.paused = list(paused)
             lives.append(life)
         self._settle(lives, commands, taken)
-        yield from (life for life in lives if life.first < life.stop)
+        applied = {command.details.get("applied") for command in commands}
+        # A generation that is dropped while it is filled never begins.
+        begun = (own for own in lives if own.record.since or own.record.generation in applied)
+        yield from (life for life in begun if life.first < life.stop)
 
     def _settle(
         self, lives: list[Life], commands: list[LoggedCommand], taken: dict[int, int]

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 import muntin as mt
 from muntin.engine.engine_stream import EngineStream
 from muntin.errors import ArgumentError
-from tests.drivers.programs import kill, start, wait_for
+from tests.drivers.programs import PATIENCE, kill, start, wait_for
 from tests.engine.program_desk import ALWAYS, desk
 from tests.engine.restarts import program_restart
 from tests.engine.test_engine import Readings, plain
@@ -173,7 +173,7 @@ def test_restarts_under_load_lose_and_double_nothing(
         assert len(last) == len(set(last)) and set(last) <= everything
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(2 * PATIENCE)
 @pytest.mark.parametrize(
     "stop",
     [
@@ -187,7 +187,7 @@ def test_an_engine_that_is_killed_in_a_restart_goes_on_exactly(
     for part in range(4):
         readings.put(part * 15, 15)
     process = start(Path(program_restart.__file__), str(tmp_path), stop)
-    wait_for(tmp_path / f"stopped-{stop}", process, 200)
+    wait_for(tmp_path / f"stopped-{stop}", process, PATIENCE)
     readings.put(60, 60)
     time.sleep(1)
     kill(process)

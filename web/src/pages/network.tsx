@@ -125,7 +125,7 @@ function arranged(network: Network, narrow: boolean): Arranged {
 }
 
 function sizeOf({ title }: Box) {
-  return { width: Math.min(250, Math.max(140, title.length * 7.6 + 28)), height: HEIGHT };
+  return { width: Math.min(250, Math.max(140, title.length * 8.3 + 28)), height: HEIGHT };
 }
 
 function withFigures({ boxes, routes, ...size }: Arranged, network: Network): Arranged {

@@ -156,7 +156,11 @@ export function QueriesPage() {
             placeholder="Search, or owner:ada tag:speed state:paused  ( / )"
             value={search.value}
             onInput={(event) => (search.value = event.currentTarget.value)}
-            onKeyDown={(event) => event.key === "Escape" && event.currentTarget.blur()}
+            onKeyDown={(event) => {
+              if (event.key !== "Escape") return;
+              search.value = "";
+              event.currentTarget.blur();
+            }}
           />
           <Button kind="main" icon="plus" onClick={() => go("editor")}>
             New query

@@ -50,19 +50,29 @@ export function ChartOf({ answers, query }: { answers: Answers; query: LiveQuery
   const [keys, setKeys] = useState<readonly string[] | null>(null);
   const [span, setSpan] = useState<number | null>(null);
   const [over, setOver] = useState<string | null | undefined>(undefined);
-  const all = useMemo(() => extents.keys(), [extents, version]);
-  const chosen = (keys ?? all.slice(0, 3)).filter((key) => all.includes(key));
   const guess = useMemo(() => measured(query.text), [query.text]);
   const numeric = (stream?.columns ?? []).filter(({ type }) => isNumeric(type));
   const first = numeric.find(({ name }) => name === guess?.column)?.name ?? null;
   const column = !mayAsk.value ? null : over === undefined ? first : over;
   const by = keyColumns(answers, stream);
   const series = useSeries(stream, column, by);
-  series?.version.value;
+  const seen = series?.version.value ?? 0;
+  const all = useMemo(() => {
+    const answered = extents.keys();
+    const named = by.length > 0 || answered.length === 0;
+    return [...new Set([...answered, ...(named ? (series?.keys() ?? []) : [])])].sort(natural);
+  }, [extents, version, series, seen]);
+  const chosen = (keys ?? all.slice(0, 3)).filter((key) => all.includes(key));
   if (shape.end === null && shape.start === null)
     return (
       <Empty title="Nothing to draw">
         <p>The answers have no bounds: select window_end, frame_start and frame_end, or the time.</p>
+      </Empty>
+    );
+  if (all.length === 0)
+    return (
+      <Empty title="Nothing to draw yet">
+        <p>The chart begins with the first rows of the stream.</p>
       </Empty>
     );
   const drawn: Drawn[] = chosen.map((key) => ({

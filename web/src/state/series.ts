@@ -22,7 +22,7 @@ interface Points {
 export class StreamSeries {
   readonly version = signal(0);
   readonly wrong = signal<Mistake | null>(null);
-  private readonly keys = new Map<string, Points>();
+  private readonly points = new Map<string, Points>();
   private preview: string | null = null;
   private stop: (() => void) | null = null;
   private over = false;
@@ -61,17 +61,21 @@ export class StreamSeries {
     this.preview = null;
   }
 
+  keys(): string[] {
+    return [...this.points.keys()];
+  }
+
   of(key: string): Series {
-    return thinned(this.keys.get(key) ?? { x: [], y: [] }, DRAWN);
+    return thinned(this.points.get(key) ?? { x: [], y: [] }, DRAWN);
   }
 
   /** Kept rows come after the first live ones: those that are there already are left out. */
   private addBefore(rows: readonly RowObject[]): void {
-    const live = new Map(this.keys);
-    this.keys.clear();
+    const live = new Map(this.points);
+    this.points.clear();
     this.add(rows);
     for (const [key, points] of live) {
-      const own = this.points(key);
+      const own = this.pointsOf(key);
       const last = own.x[own.x.length - 1] ?? -Infinity;
       points.x.forEach((x, place) => {
         if (x <= last) return;
@@ -88,7 +92,7 @@ export class StreamSeries {
       const x = position(row[this.stream.on ?? ""]);
       const y = row[this.column];
       if (x === null || typeof y !== "number") continue;
-      const points = this.points(this.by.map((name) => String(row[name] ?? "null")).join(" · "));
+      const points = this.pointsOf(this.by.map((name) => String(row[name] ?? "null")).join(" · "));
       points.x.push(x);
       points.y.push(y);
       touched.add(points);
@@ -97,9 +101,9 @@ export class StreamSeries {
     this.version.value += 1;
   }
 
-  private points(key: string): Points {
-    const found = this.keys.get(key) ?? { x: [], y: [] };
-    this.keys.set(key, found);
+  private pointsOf(key: string): Points {
+    const found = this.points.get(key) ?? { x: [], y: [] };
+    this.points.set(key, found);
     return found;
   }
 }

@@ -11,7 +11,9 @@ import click
 from muntin.cli import options
 
 #: The demonstrations, in the order in which to look at them.
-NAMES = ("freeway", "router", "freezer", "retail", "auction")
+NAMES = ("freeway", "router", "freezer", "retail", "auction", "desk")
+#: The demonstration that is a page in a browser.
+_DESK = "desk"
 
 
 def text_of(name: str) -> str:
@@ -30,18 +32,33 @@ def text_of(name: str) -> str:
 @click.option(
     "--rows", default=options.SHOWN_ROWS, show_default=True, help="How many rows a table shows."
 )
+@click.option("--port", default=8642, show_default=True, help="The port of the page of desk.")
+@click.option(
+    "--browser/--no-browser", default=True, show_default=True, help="Open the page of desk."
+)
+@click.option("--minutes", type=float, help="How long desk is served; until Ctrl-C unless given.")
 @options.JSON
 @options.spark_options
 @click.pass_context
 def command(ctx: click.Context, /, **arguments: Any) -> None:
-    """Run one of the demonstrations: SQL over a simulated stream."""
+    """Run one of the demonstrations: SQL over a simulated stream.
+
+    desk is a page in a browser: six people ask questions of one freeway, with an incident and a
+    storm, and you may ask, change and watch as well.
+    """
     text = text_of(arguments["name"])
+    desk = {name: arguments.pop(name) for name in ("port", "browser", "minutes")}
     if arguments["save"] is not None:
         arguments["save"].write_text(text)
         click.echo(f"{arguments['save']}: run it with muntin run {arguments['save']}")
         return
     if not arguments["as_json"]:
         click.echo(text)
+    if arguments["name"] == _DESK:
+        from muntin.cli.desk_demo import serve_desk
+
+        serve_desk(text, arguments["spark_options"], **desk)
+        return
     from muntin.cli.commands.run import run_text
 
     as_run = {"checkpoint": None, "trigger": None, "once": False, "dead_letter": None, "form": None}

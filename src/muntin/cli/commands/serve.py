@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from importlib.util import find_spec
 from pathlib import Path
@@ -76,7 +76,7 @@ def command(home: Path, **arguments: Any) -> None:
     from muntin.cli.spark_session import called, session
     from muntin.parser.parse import parse
 
-    _check(arguments["host"], arguments["token_file"])
+    check_served(arguments["host"], arguments["token_file"])
     text = None if arguments["file"] is None else arguments["file"].read_text()
     statements = [*(() if text is None else parse(text)), *created_before(home)]
     progress = CommandProgress()
@@ -91,10 +91,10 @@ def command(home: Path, **arguments: Any) -> None:
                 # Before the start: a query would miss the rows that a stream reads before it.
                 run_statements(engine, text, keep=True)
             engine.start(None if every is None else {"processingTime": every})
-            _serve(engine, arguments, progress)
+            serve_until_stopped(engine, arguments, progress)
 
 
-def _check(host: str, token_file: Path | None) -> None:
+def check_served(host: str, token_file: Path | None) -> None:
     """Raise if the service could not be served so."""
     missing = [name for name in ("fastapi", "uvicorn") if find_spec(name) is None]
     if missing:
@@ -111,8 +111,16 @@ def _check(host: str, token_file: Path | None) -> None:
         )
 
 
-def _serve(engine: Engine, arguments: dict[str, Any], progress: CommandProgress) -> None:
-    """Serve until the process is to stop; raise if a stream or the server fails."""
+def serve_until_stopped(
+    engine: Engine,
+    arguments: Mapping[str, Any],
+    progress: CommandProgress,
+    opened: Callable[[str], object] = lambda address: None,
+) -> None:
+    """Serve until the process is to stop; raise if a stream or the server fails.
+
+    ``arguments`` are those of the command, and ``opened`` gets the address.
+    """
     from threading import Event
 
     from muntin.cli.interrupts import interrupts
@@ -131,6 +139,7 @@ def _serve(engine: Engine, arguments: dict[str, Any], progress: CommandProgress)
             f"{server.address} serves {engine.folder}, process {os.getpid()}. Ctrl-C, or muntin "
             f"engine stop {engine.folder}, stops it."
         )
+        opened(server.address)
         while not pressed.stop() and not asked.wait(_LOOK):
             engine.check()
             server.check()
@@ -140,7 +149,7 @@ def _serve(engine: Engine, arguments: dict[str, Any], progress: CommandProgress)
 
 def _started(
     engine: Engine,
-    arguments: dict[str, Any],
+    arguments: Mapping[str, Any],
     stop: Callable[[], None],
     say: Callable[[str], None],
 ) -> tuple[Service, HttpServer]:

@@ -246,11 +246,6 @@ class EngineCosts:
 
     # Memory
 
-    @property
-    def memory(self) -> int | None:
-        """How many bytes of state the queries may come to keep; None if that is not limited."""
-        return self._memory
-
     def estimated_bytes(self, stream: str | None = None) -> int:
         """Return the bytes that the live queries may come to keep, as the budget counts them.
 

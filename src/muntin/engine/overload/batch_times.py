@@ -76,11 +76,11 @@ def fitted(measured: Sequence[TimedBatch]) -> TimeLine | None:
         return TimeLine(0.0, median(t / n for t, n in zip(times, rows, strict=True)))
     middle_rows, middle_time = sum(rows) / len(rows), sum(times) / len(times)
     together = sum((n - middle_rows) * (t - middle_time) for n, t in zip(rows, times, strict=True))
-    per_row = max(0.0, together / sum((n - middle_rows) ** 2 for n in rows))
+    per_row = together / sum((n - middle_rows) ** 2 for n in rows)
     fixed = middle_time - per_row * middle_rows
-    if fixed >= 0:
+    if fixed >= 0 and per_row > 0:
         return TimeLine(fixed, per_row)
-    # Nothing takes less than no time: the best line through the origin.
+    # Nothing takes less than no time, and no row takes none: the best line through the origin.
     return TimeLine(0.0, median(t / n for t, n in zip(times, rows, strict=True)))
 
 

@@ -61,7 +61,10 @@ class EngineLoad:
         return found
 
     def _rate_now(self, name: str) -> float:
-        batches = self.stream_of(name).load.times.measured[-FEWEST:]
+        known = [batch for batch in self.stream_of(name).load.times.measured if batch.began]
+        batches = known[-FEWEST:]
+        if not batches:
+            return 0.0
         passed = batches[-1].began - batches[0].began + batches[-1].seconds
         return sum(batch.rows for batch in batches) / max(passed, 1e-9)
 

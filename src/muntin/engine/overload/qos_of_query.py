@@ -42,15 +42,24 @@ def with_qos(program: QueryProgram, qos: Qos | None) -> QueryProgram:
 
 
 def check_qos(
-    stream: LoadedStream, program: QueryProgram, qos: Qos | None, mode: AnswerMode
+    stream: LoadedStream,
+    program: QueryProgram,
+    qos: Qos | None,
+    mode: AnswerMode,
+    *,
+    new: bool = True,
 ) -> Qos | None:
-    """Return what the answers of a query are worth; raise if it cannot be."""
+    """Return what the answers of a query are worth; raise if it cannot be.
+
+    Graphs that are not ``new`` were feasible when they came: a load of now does not refuse them.
+    """
     if qos is None:
         return None
     if mode != "eager":
         reason = f"answers of a query with answer={mode!r} are delivered when somebody asks"
         raise ArgumentError("qos", str(qos), f"{reason}; graphs are for answer='eager'")
-    _check_feasible(stream, qos)
+    if new:
+        _check_feasible(stream, qos)
     if qos.value is not None:
         _check_column(stream, program, qos.value)
     return qos

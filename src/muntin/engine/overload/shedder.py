@@ -49,8 +49,12 @@ class ShedStream(Protocol):
 
 @dataclass
 class Shedder:
-    """Decides for one stream, after each micro-batch."""
+    """Decides for one stream, after each micro-batch.
 
+    ``asked`` are the seconds between two micro-batches without what was decided here.
+    """
+
+    asked: float = 0.0
     control: Control = field(default_factory=Control)
     limits: ControlLimits | None = None
 
@@ -60,7 +64,7 @@ class Shedder:
         if decision.kept >= 1:
             return cls()
         why = "the engine stopped while rows were shed"
-        return cls(Control(rate=decision.kept, steps=("shed",), why=why))
+        return cls(control=Control(rate=decision.kept, steps=("shed",), why=why))
 
     def count(self, live: Iterable[QueryRecord], shed: int) -> Iterator[int]:
         """Yield the members that have lost rows, if any were shed."""
@@ -75,7 +79,9 @@ class Shedder:
         if not any(graphs.values()) and not self.control.steps:
             self.limits = None
             return None
-        self.limits = limits_of(stream, graphs)
+        if self.control.interval is None:
+            self.asked = stream.load.interval
+        self.limits = limits_of(stream, graphs, self.asked)
         before, load, progress = self.control, stream.load, report.progress
         last = load.times.measured[-1]
         delays = [load.delays[own] for own in report.answered if own in load.delays]
@@ -104,15 +110,15 @@ class Shedder:
         return decided
 
 
-def limits_of(stream: ShedStream, graphs: Mapping[int, Qos | None]) -> ControlLimits:
+def limits_of(stream: ShedStream, graphs: Mapping[int, Qos | None], asked: float) -> ControlLimits:
     """Return what may be done about overload of a stream, given the graphs of its queries."""
     good = [graph.delay.good_until for graph in graphs.values() if graph is not None]
-    interval = stream.load.interval or _PART * min(good, default=10.0)
+    interval = asked or _PART * min(good, default=10.0)
     return ControlLimits(
         interval=interval,
         good_delay=min(good, default=None),
         least_rate=1.0 if why_not_native(stream, graphs) else _most_demanding(graphs),
-        longest=_PART * min(good, default=0.0) if stream.load.interval else 0.0,
+        longest=_PART * min(good, default=0.0) if asked else 0.0,
     )
 
 

@@ -18,6 +18,8 @@ from muntin.errors import ArgumentError, EngineError
 Verdict = Literal["fits", "fits without headroom", "does not fit"]
 #: The share of the capacity that is used in the long run, if nothing else is asked for [AU-35].
 HEADROOM = 0.8
+#: More than any machine does; JSON has no infinity.
+_MOST = 1e15
 _RATE = re.compile(r"\s*([0-9][0-9_,]*(?:\.[0-9]+)?)\s*(?:/\s*(s|second|min|minute|h|hour))?\s*")
 _SECONDS = {None: 1, "s": 1, "second": 1, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
 
@@ -129,7 +131,8 @@ def sized(measured: MeasuredStream, rate: float, headroom: float = HEADROOM) -> 
     if interval and line.per_row:
         # Without micro-batches that become longer than the trigger asks for.
         capacity = max(0.0, interval - line.fixed) / (line.per_row * interval)
-    load = rate / capacity if capacity else float("inf")
+    capacity = min(capacity, _MOST)
+    load = min(rate / max(capacity, 1e-9), _MOST)
     verdict: Verdict = "fits" if load <= headroom else "fits without headroom"
     verdict = verdict if load <= 1 else "does not fit"
     spent = measured.shared_seconds + sum(own for own, _, _ in measured.queries.values())

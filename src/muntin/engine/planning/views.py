@@ -26,6 +26,7 @@ from muntin.spark.columns import dataframe
 from muntin.spark.plan.worker_program import carried_schema
 from muntin.spark.scan.worker_rows import WorkerRows
 from muntin.specs.axis import Axis
+from muntin.specs.disorder import OUTSIDE, Disorder, Each, Punctuated
 
 
 def view_of(record: QueryRecord) -> ViewRows:
@@ -56,11 +57,25 @@ def view_stream(name: str, view: ViewRows, stream: Stream) -> Stream:
             f"stream, on {stream.on}; let {name} select {', '.join(passed)}"
         )
     empty = dataframe(stream.df.sparkSession, view.schema.empty_table())
-    by = tuple(str(passed[column]) for column in stream.by)
-    read = replace(stream, df=empty, files=WorkerRows(empty), on=str(passed[stream.on]), by=by)
+    on, by = str(passed[stream.on]), tuple(str(passed[column]) for column in stream.by)
+    disorder = _told(stream.disorder, on)
+    read = replace(stream, df=empty, files=WorkerRows(empty), on=on, by=by, disorder=disorder)
     if carried_schema(read) != view.schema:
         raise CannotEvaluate(f"the columns of {name} have other types in workers than in Spark")
     return read
+
+
+def _told(disorder: Disorder | None, on: str) -> Disorder | None:
+    """Return the stream's disorder without columns that a view may lack.
+
+    Punctuation is the stream's own, made before rows come to a view.
+    """
+    match disorder:
+        case Punctuated(where=where) if where != OUTSIDE:
+            return replace(disorder, where="false")
+        case Each():
+            return replace(disorder, columns=(on,), expect=())
+    return disorder
 
 
 def reader_planner(name: str, view: ViewRows, stream: Stream, axis: Axis) -> SimilarQueries:

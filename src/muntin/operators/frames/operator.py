@@ -48,7 +48,8 @@ from muntin.operators.protocol import (
 )
 from muntin.specs.axis import Axis
 
-STATUS = pa.array(["final", "partial"])
+#: As texts, because the first array of Arrow made of a list imports pandas.
+_STATUS = ("final", "partial")
 
 
 @dataclass(frozen=True)
@@ -458,7 +459,7 @@ class FrameOperator(OneInput):
         columns += [from_order(column[b], self.axis, self.bound_type) for b in ("start", "end")]
         columns += self.kind.own_columns(frames)
         columns += [pa.array(column[name]) for name in ("n", "missed")]
-        columns.append(STATUS.take(pa.array(column["status"])))
+        columns.append(pa.array(_STATUS).take(pa.array(column["status"])))
         return columns
 
 

@@ -73,9 +73,9 @@ class AsofJoinOperator(TwoSides):
         """Return the mask of left rows whose partner is certain, and their results."""
         partner, certain = known.answer(self.look, asking, fronts[1])
         certain &= asking.mark != GONE
-        return certain, self._result_table(
-            asking, known.rows, np.flatnonzero(certain), partner[certain]
-        )
+        left = np.flatnonzero(certain)
+        partner = partner if len(left) == len(partner) else partner[left]
+        return certain, self._result_table(asking, known.rows, left, partner)
 
     def _due(self, waiting: HeldSide, fronts: Sequence[Front]) -> Mask:
         """Return the mask of chunks in which a left row may have become certain."""
@@ -156,6 +156,9 @@ class RightRows:
         """Return for each left row its partner (-1 if none), and whether that is certain."""
         order, rows = asking.order, self.succession
         complete = self.complete(right)
+        if not look.forward:
+            before = rows.last(self.keyed.numbers[1], look.low(order), look.last(order))
+            return np.append(rows.place, -1)[before], look.last(order) < complete
         before, after = self.around(look, order)
         place = np.append(rows.order, 0)  # index -1 finds this 0, which is not used
         back = look.distance(place[before], order)
@@ -163,15 +166,14 @@ class RightRows:
         closer = (before >= 0) & ((after < 0) | (back <= ahead))
         partner = np.append(rows.place, -1)[np.where(closer, before, after)]
         certain = look.last(order) < complete if look.backward else np.ones(len(order), np.bool_)
-        if look.forward:
-            known = (after >= 0) & (place[after] < complete)
-            known |= look.high(order) < complete
-            # Certain too if no later right row can be nearer than the one before.
-            fixed = (complete > look.last(order)) & (complete < EVER)
-            to_come = np.maximum(complete, look.following(order))
-            far = look.distance(order, np.where(fixed, to_come, order))
-            known |= (before >= 0) & fixed & (far >= back)
-            certain &= known | (complete == EVER)
+        known = (after >= 0) & (place[after] < complete)
+        known |= look.high(order) < complete
+        # Certain too if no later right row can be nearer than the one before.
+        fixed = (complete > look.last(order)) & (complete < EVER)
+        to_come = np.maximum(complete, look.following(order))
+        far = look.distance(order, np.where(fixed, to_come, order))
+        known |= (before >= 0) & fixed & (far >= back)
+        certain &= known | (complete == EVER)
         return partner, certain
 
     def change(self, look: AsofReach, fronts: Sequence[Front]) -> Changes:

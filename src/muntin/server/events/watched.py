@@ -60,8 +60,11 @@ def members_of(generations: Sequence[QueryRecord], wanted: int | None) -> list[W
     if wanted is not None:
         return [_member(own, _since(own), None) for own in begun if own.generation == wanted]
     own_time = [own for own in begun if not own.staged]
-    ends = [*(_since(own) for own in own_time[1:]), None]
-    return [_member(own, _since(own), end) for own, end in zip(own_time, ends, strict=True)]
+    firsts = [_since(own) for own in own_time]
+    ends = [*firsts, None][1:]  # each until the next one
+    return [
+        _member(own, first, end) for own, first, end in zip(own_time, firsts, ends, strict=False)
+    ]
 
 
 def _member(

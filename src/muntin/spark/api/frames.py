@@ -7,13 +7,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 
-from muntin.aggregates.functions import Aggregate
 from muntin.aggregates.parse import Column
 from muntin.errors import ArgumentError
-from muntin.spark.api.plan import AggregatedResult, Plan
+from muntin.spark.api.plan import AggregatedResult, Given, Plan
 from muntin.spark.api.segments import Segments
 from muntin.spark.plan.frames import FramePlan
 from muntin.specs.emission import Emission, Emit, Every
@@ -41,7 +39,7 @@ class Frames(Segments, AggregatedResult):
 
     def agg(
         self,
-        *aggregates: str | Aggregate | SparkColumn,
+        *aggregates: Given,
         emit: Emit = "final",
         every: Every = None,
         confidence: float | None = None,
@@ -66,7 +64,7 @@ class Frames(Segments, AggregatedResult):
 
     def plan(
         self,
-        *aggregates: str | Aggregate | SparkColumn | Column,
+        *aggregates: Given | Column,
         emit: Emit = "final",
         every: Every = None,
         confidence: float | None = None,
@@ -74,7 +72,7 @@ class Frames(Segments, AggregatedResult):
         """Return the same as :attr:`df` or :meth:`agg`, but a plan: for :func:`muntin.write`."""
         return self._checked_plan(aggregates, Emission(emit, every, confidence))
 
-    def explain(self, *aggregates: str | Aggregate | SparkColumn) -> None:
+    def explain(self, *aggregates: Given) -> None:
         """Print what is looked for, how rows travel, and what a stream keeps."""
         self.plan(*aggregates).explain()
 

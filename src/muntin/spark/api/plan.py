@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +24,10 @@ from muntin.specs.emission import Emit, Every
 
 if TYPE_CHECKING:
     from altair import Chart
+
+
+#: An aggregate as users give it; a mapping has functions by column, as PySpark's ``agg`` takes it.
+Given = str | Aggregate | SparkColumn | Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,7 +148,7 @@ class AggregatedResult(Result):
 
     def agg(
         self,
-        *aggregates: str | Aggregate | SparkColumn,
+        *aggregates: Given,
         emit: Emit = "final",
         every: Every = None,
         confidence: float | None = None,
@@ -152,8 +156,8 @@ class AggregatedResult(Result):
         """Return aggregates per key and window or frame, as an ordinary Spark DataFrame.
 
         The ``by`` columns, those of the window or frame, then one column per aggregate: SQL text
-        (``"max(speed) AS hi"``), ``mt.*`` functions, or PySpark's own (``F.max("speed")``) where
-        Muntin has the same.
+        (``"max(speed) AS hi"``), ``mt.*`` functions, or PySpark's own (``F.max("speed")``, also as
+        ``{"speed": "max"}``) where Muntin has the same.
 
         Args:
             aggregates: What is computed.
@@ -168,7 +172,7 @@ class AggregatedResult(Result):
 
     def plan(
         self,
-        *aggregates: str | Aggregate | SparkColumn | Column,
+        *aggregates: Given | Column,
         emit: Emit = "final",
         every: Every = None,
         confidence: float | None = None,
@@ -176,7 +180,7 @@ class AggregatedResult(Result):
         """Return the same as :meth:`agg`, but a plan: for :func:`muntin.write`, refused rows."""
         raise NotImplementedError
 
-    def explain(self, *aggregates: str | Aggregate | SparkColumn) -> None:
+    def explain(self, *aggregates: Given) -> None:
         """Print what is computed, how rows travel, and what a stream keeps."""
         self.plan(*(aggregates or ("count(*)",))).explain()
 
@@ -191,7 +195,7 @@ class DrawnResult(AggregatedResult):
 
     def plot(
         self,
-        *aggregates: str | Aggregate | SparkColumn,
+        *aggregates: Given,
         value: str | None = None,
         rows: DataFrame | None = None,
         path: str | Path | None = None,

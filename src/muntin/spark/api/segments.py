@@ -5,7 +5,7 @@ Windows, :class:`Windowed`, are here with their base class; frames are in :mod:`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -20,9 +20,9 @@ from muntin.aggregates.parse import Column, parse_column
 from muntin.errors import ArgumentError
 from muntin.operators.fill.source import Function
 from muntin.spark.api.nested_values import with_nested_values
-from muntin.spark.api.plan import DrawnResult, Plan
+from muntin.spark.api.plan import DrawnResult, Given, Plan
 from muntin.spark.api.pyspark_aggregates import read_aggregate
-from muntin.spark.columns import named, problem
+from muntin.spark.columns import named, problem, quoted
 from muntin.spark.described import Described, Line
 from muntin.spark.explain.explanation import explained, measure
 from muntin.spark.plan.early import EarlyPlan, with_intervals
@@ -61,11 +61,11 @@ class Segments(Described):
 
     def _checked_plan(
         self,
-        aggregates: Sequence[str | Aggregate | SparkColumn | Column],
+        aggregates: Sequence[Given | Column],
         emission: Emission = FINALLY,
     ) -> Plan:
         """Return the plan of some aggregates; raise if something does not suit."""
-        columns = [self.column(aggregate, self.source) for aggregate in aggregates]
+        columns = self.columns(aggregates, self.source)
         columns = with_intervals(columns, emission.confidence)
         plain = self.bare.with_columns(columns) if columns else self.bare
         return Plan.checked(EarlyPlan(plain, emission) if emission.early else plain)
@@ -128,6 +128,22 @@ class Segments(Described):
         bounds = dict.fromkeys([*self.bare.bounds, *(name for name, _ in self.bare.beside)])
         return [*self.bare.keys, *(self.prefix + bound for bound in bounds)]
 
+    def columns(self, aggregates: Sequence[object], rows: StreamInput) -> list[Column]:
+        """Return the result columns of aggregates of ``rows``."""
+        found = []
+        for aggregate in aggregates:
+            if not isinstance(aggregate, Mapping):
+                found.append(self.column(aggregate, rows))
+                continue
+            for name, function in aggregate.items():
+                if not (isinstance(name, str) and isinstance(function, str)):
+                    expected = "it has the names of functions by column: {'speed': 'max'}"
+                    raise ArgumentError("aggregates", aggregate, expected)
+                argument = name if name == "*" else quoted(name)
+                call = self.column(f"{function}({argument})", rows)
+                found.append(replace(call, name=f"{function}({name})"))
+        return found
+
     def column(self, aggregate: object, rows: StreamInput) -> Column:
         """Return the result column of an aggregate of ``rows``."""
         return with_nested_values(self._read(aggregate, rows), rows.df)
@@ -172,7 +188,7 @@ class Filled(DrawnResult):
 
     def plan(
         self,
-        *aggregates: str | Aggregate | SparkColumn | Column,
+        *aggregates: Given | Column,
         emit: Emit = "final",
         every: Every = None,
         confidence: float | None = None,
@@ -185,7 +201,7 @@ class Filled(DrawnResult):
             raise ArgumentError(
                 "emit", emit, f"{reason}frames reports the parts of one as it grows"
             )
-        columns = [self.segments.column(aggregate, self.source) for aggregate in aggregates]
+        columns = self.segments.columns(aggregates, self.source)
         return self._plan_of(self.fill_source(columns))
 
     def rows(self) -> DataFrame:
@@ -370,7 +386,7 @@ class Windowed(Segments, DrawnResult):
 
     def plan(
         self,
-        *aggregates: str | Aggregate | SparkColumn | Column,
+        *aggregates: Given | Column,
         emit: Emit = "final",
         every: Every = None,
         confidence: float | None = None,
@@ -397,7 +413,7 @@ class Windowed(Segments, DrawnResult):
         """
         return rows_with_windows(self.bare, explode=explode)
 
-    def explain(self, *aggregates: str | Aggregate | SparkColumn, measured: bool = False) -> None:
+    def explain(self, *aggregates: Given, measured: bool = False) -> None:
         """Print panes, shards, state and cost; with ``measured`` look at some of the rows."""
         plan = self.plan(*(aggregates or ("count(*)",)))
         if measured and plan.is_streaming:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, overload
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructField, StructType
 
 from muntin.operators.protocol import InputBatch, MemoryState, Operator, Punctuation
 from muntin.spark.exchange.messages import Message, in_order, of_input, of_kind
@@ -20,11 +20,25 @@ if TYPE_CHECKING:
 _OUTPUT_ROWS = 200_000
 
 
-def run(messages: DataFrame, operator: Operator, schema: StructType) -> DataFrame:
-    """Return the results of all shards."""
+def run(
+    messages: DataFrame,
+    operator: Operator,
+    schema: StructType,
+    columns: Sequence[tuple[str, str]] | None = None,
+) -> DataFrame:
+    """Return the results of all shards.
+
+    With ``columns``, these columns of the schema under other names, and nothing else. Workers
+    rename them, because Spark copies every row to do so.
+    """
+    places = None
+    if columns is not None:
+        places = [(schema.names.index(own), name) for own, name in columns]
+        renamed = [StructField(name, schema[place].dataType) for place, name in places]
+        schema = StructType(renamed)
     # Without a number of partitions, adaptive execution makes few of them for little data.
     sharded = messages.repartition("shard")
-    return sharded.mapInArrow(shipped(__name__, "run_shards", operator), schema)
+    return sharded.mapInArrow(shipped(__name__, "run_shards", operator, places), schema)
 
 
 def fallen(messages: DataFrame, operator: Operator, source: int, schema: StructType) -> DataFrame:
@@ -43,11 +57,18 @@ def run_fallen(
             yield from refused.to_batches()
 
 
-def run_shards(operator: Operator, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def run_shards(
+    operator: Operator,
+    columns: Sequence[tuple[int, str]] | None,
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
     """Worker side: run the shards of a partition, one after the other."""
     for messages in _by_shard(batches):
-        step = operator.step(MemoryState(), _arrived(operator, messages))
-        yield from step.results.to_batches(max_chunksize=_OUTPUT_ROWS)
+        results = operator.step(MemoryState(), _arrived(operator, messages)).results
+        if columns is not None:
+            places, names = zip(*columns, strict=True)
+            results = results.select(list(places)).rename_columns(list(names))
+        yield from results.to_batches(max_chunksize=_OUTPUT_ROWS)
 
 
 def _arrived(operator: Operator, messages: Sequence[Message]) -> list[InputBatch]:

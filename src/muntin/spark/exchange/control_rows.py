@@ -59,13 +59,13 @@ def _announced(
         kind, value = row["kind"], row["value"]
         try:
             if kind == KEY_PUNCTUATION:
-                parts = list(route.by_shard(_of_key(axis, route, value)))
+                parts = list(route.by_shard(key_table(axis, route, value)))
                 messages = [
                     Message(labels[shard], control, task, seq, KEYED, payload=_packed(part))
                     for shard, part in parts
                 ]
             else:
-                tick = _tick_of(axis, kind, value)
+                tick = tick_of(axis, kind, value)
                 messages = [Message(label, control, task, seq, kind, tick) for label in labels]
         except ArgumentError:
             messages = [Message(labels[0], control, task, seq, CONTROL_REFUSED, n=1)]
@@ -76,7 +76,8 @@ def _packed(table: pa.Table) -> bytes:
     return encode(table, TRAVELLING)
 
 
-def _tick_of(axis: Axis, kind: str | None, value: str | None) -> int | None:
+def tick_of(axis: Axis, kind: str | None, value: str | None) -> int | None:
+    """Return the tick that a control row says, if its kind has one."""
     match kind:
         case "punctuation":
             return axis.floor("punctuation", value)
@@ -87,7 +88,7 @@ def _tick_of(axis: Axis, kind: str | None, value: str | None) -> int | None:
     raise ArgumentError("kind", kind, "it is 'punctuation', 'clock', 'end' or 'none'")
 
 
-def _of_key(axis: Axis, route: ShardRoute, told: str | None) -> pa.Table:
+def key_table(axis: Axis, route: ShardRoute, told: str | None) -> pa.Table:
     """Return punctuation for one key as a table of one row: the key and its tick."""
     types = route.punctuator.announced_keys
     try:

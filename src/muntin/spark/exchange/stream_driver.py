@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -45,6 +45,9 @@ from muntin.spark.exchange.routing import InputRoute, ShardRoute, StoredInput, j
 from muntin.spark.exchange.shard_state import ChunkState, HeadState, ShardState
 from muntin.spark.exchange.shards import shard_label, shards_here
 from muntin.spark.exchange.shipping import shipped, shipped_processor
+
+if TYPE_CHECKING:  # to import pandas takes long, and only the workers of a stream need it
+    import pandas as pd
 
 TAGGED = f"tag STRING, payload BINARY, {COLUMN} STRING"
 RESULTS, REFUSED = "results", "refused"
@@ -180,6 +183,8 @@ def _arrived(
 
 def messages_of(shard: int, frames: Iterator[pd.DataFrame]) -> Iterator[Message]:
     """Yield the messages of a shard from what Spark hands to it."""
+    import pandas as pd
+
     # Columns as lists, because pandas takes longer for a row than all else does for a small one.
     names = ("input", "task", "seq", "kind", "progress", "n", "payload")
     for frame in frames:
@@ -193,6 +198,8 @@ def _output(
     step: Step, messages: Sequence[Message], gauges: Mapping[str, int | None]
 ) -> pd.DataFrame:
     """Return counts, results and refused rows, with tags."""
+    import pandas as pd
+
     tables = [
         (RESULTS, step.results.slice(start, _OUTPUT_ROWS))
         for start in range(0, step.results.num_rows, _OUTPUT_ROWS)

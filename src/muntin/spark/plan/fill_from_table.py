@@ -122,6 +122,10 @@ class TableFillPlan(PlanParts):
                 "leave fragments out",
             )
 
+    @property
+    def renamed(self) -> None:
+        """None, because the results are joined."""
+
     def apply(self, flat: DataFrame) -> DataFrame:
         """Fill the bounds that the operator reports, and return the results."""
         tables = self.tables

@@ -152,21 +152,28 @@ class PlanParts:
             return self.finisher.apply(empty)
         operator = self.batch_operator
         messages = self._messages(self._routes(operator, in_batch=True), originals=False)
-        return self.finisher.apply(batch_driver.run(messages, operator, self.flat_schema))
+        renamed = self.finisher.renamed
+        results = batch_driver.run(messages, operator, self.flat_schema, renamed)
+        return results if renamed is not None else self.finisher.apply(results)
 
     def tagged_output(self, *, keep_refused: bool) -> DataFrame:
         """Return results, refused rows and counts of one streaming query, each with its tag."""
-        routes = self._routes(self.operator, in_batch=False)
+        task = self.shard_task(keep_refused=keep_refused)
+        routes = task.routes
         control = [
             announced(plan_input.control, plan_input.axis, route)
             for route, plan_input in zip(routes, self.inputs, strict=True)
             if plan_input.control is not None
         ]
         messages = self._messages(routes, originals=keep_refused)
-        stored = self._stored_inputs(routes, originals=keep_refused)
-        task = stream_driver.ShardTask(self.operator, routes, self.fingerprint, self.shards, stored)
         tagged = stream_driver.run(_union([messages, *control]), task)
         return counted(tagged, self.label)
+
+    def shard_task(self, *, keep_refused: bool) -> stream_driver.ShardTask:
+        """Return everything that the shards of a stream need."""
+        routes = self._routes(self.operator, in_batch=False)
+        stored = self._stored_inputs(routes, originals=keep_refused)
+        return stream_driver.ShardTask(self.operator, routes, self.fingerprint, self.shards, stored)
 
     @cached_property
     def output(self) -> TaggedOutput:

@@ -78,6 +78,10 @@ class Finisher(Protocol):
     def apply(self, flat: DataFrame) -> DataFrame:
         """Return the results under the names that the user knows."""
 
+    @property
+    def renamed(self) -> Sequence[tuple[str, str]] | None:
+        """The operator's columns that are results, each with its name; None if more is done."""
+
 
 @dataclass(frozen=True)
 class ResultNames:
@@ -121,6 +125,26 @@ class ResultNames:
                 raise ArgumentError("agg", name, "two result columns have this name; add an alias")
             taken.add(name)
 
+    @property
+    def renamed(self) -> Sequence[tuple[str, str]] | None:
+        """The operator's columns that are results; None if Spark computes some of them."""
+        if self.shifts or any(outer is not None for _, _, outer in self.results):
+            return None
+        counts = accumulate((count for _, count, _ in self.results), initial=0)
+        plain = zip(counts, self.results, strict=False)
+        own = [*self._before.items(), *((f"r{n}", name) for n, (name, *_) in plain)]
+        instead = dict(self.instead)
+        columns = {instead.get(name, name): column for column, name in own}
+        if len(columns) < len(own) or not set(self.first) <= set(columns):
+            return None
+        return [(columns[name], name) for name in dict.fromkeys([*self.first, *columns])]
+
+    @property
+    def _before(self) -> dict[str, str]:
+        """The keys and the bounds, each with its name."""
+        keys = {f"k{place}": name for place, name in enumerate(self.by)}
+        return keys | {name: self.prefix + name for name in self.bounds}
+
     def apply(self, flat: DataFrame) -> DataFrame:
         """Rename the operator's columns; Spark evaluates the outer expressions."""
         if self.shifts:
@@ -134,8 +158,7 @@ class ResultNames:
 
     def _renamed(self, flat: DataFrame) -> DataFrame:
         """Return the keys, the bounds and the results."""
-        before = {f"k{place}": name for place, name in enumerate(self.by)}
-        before |= {name: self.prefix + name for name in self.bounds}
+        before = self._before
         places = [0, *accumulate(count for _, count, _ in self.results)]
         beside = [F.col(own).alias(name) for own, name in before.items()]
         taken = {name.casefold() for name in before.values()}
@@ -176,6 +199,10 @@ class RenamedColumns:
                 reason = f"column {name!r} would be there twice; give "
                 raise ArgumentError("prefix", "", reason, Mention("prefix", "mt_"))
             seen.add(name)
+
+    @property
+    def renamed(self) -> Sequence[tuple[str, str]]:
+        return self.columns
 
     def apply(self, flat: DataFrame) -> DataFrame:
         return flat.select(*(F.col(own).alias(name) for own, name in self.columns))

@@ -65,7 +65,7 @@ class ArrowTrend(ArrowKind):
 
 
 #: The direction of a frame by its number; one that stays unknown is null.
-_WORDS = pa.array(["increasing", "decreasing", "flat"])
+_WORDS = ("increasing", "decreasing", "flat")
 
 
 @dataclass(frozen=True)
@@ -81,4 +81,4 @@ class ArrowTrendRuns(ArrowTrend):
 
     def own_columns(self, frames: np.ndarray) -> list[pa.Array]:
         number = np.ascontiguousarray(frames["direction"])
-        return [_WORDS.take(pa.array(number, mask=number == records.NO_DIRECTION))]
+        return [pa.array(_WORDS).take(pa.array(number, mask=number == records.NO_DIRECTION))]

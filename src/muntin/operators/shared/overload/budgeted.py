@@ -7,6 +7,7 @@ from dataclasses import replace
 from muntin.operators.join.operator import PairJoinOperator
 from muntin.operators.shared.program import QueryProgram
 from muntin.operators.windows.operator import WindowOperator
+from muntin.specs.calendar import CalendarEdges
 from muntin.specs.overload import Policy, QueryBudget
 
 
@@ -25,6 +26,8 @@ def why_not_budgeted(program: QueryProgram, policy: Policy, *, by_key: bool = Fa
         return f"{known}, and this one runs {type(operator).__name__}"
     if isinstance(operator, WindowOperator) and operator.edges.landmark:
         return "landmark windows hold all rows since their landmark, so that none can be left out"
+    if isinstance(operator, WindowOperator) and isinstance(operator.edges, CalendarEdges):
+        return "windows of the calendar are counted in days or months, and a budget in ticks"
     if isinstance(operator, PairJoinOperator) and by_key:
         return "its rows have a punctuation for each key, and a join waits for that of the stream"
     if policy.name == "preference" and program.prefer is None:

@@ -275,7 +275,9 @@ class _GateStep:
             for mask, own in zip(asked, (o for o in self.inputs if o is not None), strict=True)
         ]
         work = self._work(rows, asked)
-        units = budget.units_here(self.shards, work(new))
+        units = budget.units_here(self.shards, 0 if budget.share is None else work(new))
+        if work(asked) <= units and self.gate.policy.name != "windows":
+            return everything, nothing
         if self.gate.policy.name == "windows":
             return self._whole_windows(rows[0], asked[0], units), nothing
         own = [table.filter(pa.array(mask)) for table, mask in zip(rows, asked, strict=True)]

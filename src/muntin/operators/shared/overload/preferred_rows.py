@@ -149,7 +149,7 @@ def preferred_keys(order: PreferenceOrder, promises: Sequence[Promise]) -> list[
     """Return what rows of all inputs are sorted by, the last key first.
 
     ``weighted`` gives each value its turns in the ratio of what it promises: the n-th row of a
-    value comes at the time n over its promise.
+    value, counted from a draw between 0 and 1, comes at the time n over its promise.
     """
     first = np.concatenate([own.first for own in promises])
     second = np.concatenate([own.second for own in promises])
@@ -160,7 +160,9 @@ def preferred_keys(order: PreferenceOrder, promises: Sequence[Promise]) -> list[
     if order == "desc":
         return [draw, -second, -first, nothing]
     turn = np.concatenate([_turns(own) for own in promises])
-    due = np.divide(turn + 0.5, first, out=np.full(len(first), np.inf), where=~nothing)
+    # A turn begins at a draw, so that a value which has less than one turn has it at times.
+    begun = draw.astype(np.float64) / 2.0**64
+    due = np.divide(turn + begun, first, out=np.full(len(first), np.inf), where=~nothing)
     return [draw, -second, due, nothing]
 
 
