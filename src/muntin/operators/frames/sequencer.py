@@ -121,13 +121,19 @@ class Sequencer:
         # Rows are sorted by key, and counting them is faster than to look up each.
         counts = np.bincount(key if final.all() else key[final], minlength=keys)
         key = np.repeat(np.arange(keys), counts)
-        table, key, refused = self._settle(table, key, pool, place)
+        ties, came = self._ties(table, key), table
+        table, key, refused = self._settle(table, key, ties, pool, place)
         table = self.kind.after_rows(table, key, rows_before)
         first_held = np.full(keys, EVER)
         if waits(self.missing) and not reached.ended:
-            table, key, held, held_key = self._hold_back(table, key, keys)
-            waiting = pa.concat_tables([waiting, held.select(waiting.column_names)])
-            np.minimum.at(first_held, held_key, orders(held))
+            held = self._held_back(table, key, keys)
+            np.minimum.at(first_held, key[held], orders(table)[held])
+            # Rows that were combined wait as they came, to be combined again.
+            back = table.filter(pa.array(held))
+            if self.combined is not None:
+                back = came.filter(pa.array(held[np.cumsum(~ties) - 1]))
+            waiting = pa.concat_tables([waiting, back.select(waiting.column_names)])
+            table, key = table.filter(pa.array(~held)), key[~held]
         starts = np.searchsorted(key, np.arange(keys + 1)).astype(np.int64)
         rows, slot = self._with_missing(table, starts, reached)
         rows = self._judged(rows, before)
@@ -189,12 +195,15 @@ class Sequencer:
         is_final[place] = follows > 0
         return is_final
 
-    def _settle(
-        self, table: pa.Table, key: Ints, pool: pa.Table, place: Ints
-    ) -> tuple[pa.Table, Ints, pa.Table | None]:
+    def _ties(self, table: pa.Table, key: Ints) -> Mask:
+        """Mask of the rows that tie with the row before."""
         at = orders(table) if self.slots is None else self.slots.of(ints(table["tick"]))
         along = [ints(table["along"])] if self.kind.has_second_axis else []
-        ties = same_as_before(key, at, *along)
+        return same_as_before(key, at, *along)
+
+    def _settle(
+        self, table: pa.Table, key: Ints, ties: Mask, pool: pa.Table, place: Ints
+    ) -> tuple[pa.Table, Ints, pa.Table | None]:
         if self.combined is not None:
             return self._combined(self.combined, table, ties), key[~ties], None
         if not self.ties.refuses:
@@ -217,14 +226,11 @@ class Sequencer:
             rows = rows.append_column(name, column)
         return rows
 
-    def _hold_back(
-        self, table: pa.Table, key: Ints, keys: int
-    ) -> tuple[pa.Table, Ints, pa.Table, Ints]:
-        """Split off the rows after a key's last real one: the next real row decides about them."""
+    def _held_back(self, table: pa.Table, key: Ints, keys: int) -> Mask:
+        """Mask of the rows after a key's last real one: the next real row decides about them."""
         starts = np.searchsorted(key, np.arange(keys + 1))
-        held = np.arange(len(key)) > _last_real(lacking(table), key, starts)[key]
-        rest = table.filter(pa.array(held)), key[held]
-        return table.filter(pa.array(~held)), key[~held], *rest
+        held: Mask = np.arange(len(key)) > _last_real(lacking(table), key, starts)[key]
+        return held
 
     def _with_missing(
         self, table: pa.Table, starts: Ints, reached: KnownUpTo
