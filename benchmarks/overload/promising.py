@@ -258,7 +258,7 @@ class Found:
         """The least frequent items of those sold in both stores."""
         sides = [np.unique(side["c0"].to_numpy(), return_counts=True) for side in self.sold.sides]
         both = np.intersect1d(sides[0][0], sides[1][0])
-        counts = sum(n[np.searchsorted(item, both)] for item, n in sides)
+        counts = np.sum([n[np.searchsorted(item, both)] for item, n in sides], axis=0)
         order = np.argsort(counts, kind="stable")
         most = np.sort(counts)[max(0, int(RARE * len(both)) - 1)]
         return np.sort(both[order][counts[order] <= most])
@@ -278,7 +278,7 @@ def measure(sizes: Sizes) -> Found:
     runs = {
         "arrival order": run_under(sold, budget),
         "random": run_under(sold, replace(budget, policy=Policy("random"))),
-        **{order: run_under(sold, preferring, preferred(order, 1)) for order in orders},
+        **{str(order): run_under(sold, preferring, preferred(order, 1)) for order in orders},
         "desc, fading": run_under(sold, preferring, preferred("desc", 0.8)),
         "enough": run_under(sold, QueryBudget(units=10**12)),
     }
