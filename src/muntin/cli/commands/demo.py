@@ -11,7 +11,7 @@ import click
 from muntin.cli import options
 
 #: The demonstrations, in the order in which to look at them.
-NAMES = ("freeway", "router", "freezer", "retail", "auction", "desk")
+NAMES = ("freeway", "router", "freezer", "retail", "auction")
 #: The demonstration that is a page in a browser.
 _DESK = "desk"
 
@@ -21,8 +21,8 @@ def text_of(name: str) -> str:
     return (files("muntin.cli.commands") / "demos" / f"{name}.sql").read_text()
 
 
-@click.command(epilog="Demonstrations: " + ", ".join(NAMES) + ".")
-@click.argument("name", type=click.Choice(NAMES))
+@click.command(epilog="Demonstrations: " + ", ".join((*NAMES, _DESK)) + ".")
+@click.argument("name", type=click.Choice((*NAMES, _DESK)))
 @click.option("--stream", is_flag=True, help="Run as a stream, micro-batch by micro-batch.")
 @click.option(
     "--save",
