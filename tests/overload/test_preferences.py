@@ -226,7 +226,7 @@ def test_another_policy_may_be_asked_for(engine: mt.Engine, stores: Case) -> Non
         (f"SELECT Price FROM Store1 WITH PREFERENCE asc {COUNT} + nothing", "cannot be evaluated"),
         (
             FIGURE_6.format("desc").replace("S1.ItemNo= S2.ItemNo", "S1.Price = S2.Price"),
-            r"joined by their keys(.|\n)*S1.ItemNo = S2.ItemNo",
+            r"joined by their keys(.|\n)*S1.itemno = S2.itemno",
         ),
         (
             FIGURE_6.format("desc").replace("Count(S1.ItemNo)", "Count(S1.Price)"),

@@ -103,6 +103,11 @@ class PreferredRows:
         """Return what the rows of some inputs promise."""
         found = []
         for source, rows in zip(sources, tables, strict=True):
+            if COUNTED not in rows.column_names:  # they waited for another policy
+                nothing = np.zeros(rows.num_rows)
+                rows = rows.append_column(COUNTED, pa.array(nothing.astype(np.int64)))
+                found.append(Promise(rows, nothing, nothing))
+                continue
             values = [self._value(own, summaries, rows) for own in self.values]
             first = values[self.first[source]]
             others = [value for place, value in enumerate(values) if place != self.first[source]]
