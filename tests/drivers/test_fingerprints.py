@@ -180,6 +180,8 @@ OPERATORS: dict[str, Operator] = {
             "within": 100,
             "order": "arrival",
             "tiebreak": "x",
+            "min_rows": 3,
+            "forget": 500,
             **WINDOWED,
         },
         ({"tiebreak": ["x", "v"]}, {"tiebreak": "v"}),
@@ -211,6 +213,7 @@ OPERATORS: dict[str, Operator] = {
             "tie_order": None,
             "readings": "until_next",
             "until": None,
+            "forget": 500,
             "prefix": May("mt_"),
         },
         (
