@@ -31,7 +31,7 @@ FLAGS = (
 #: Where pictures of the pages are kept, to be looked at.
 PICTURES = ROOT / "build" / "screenshots"
 #: Milliseconds that a step may take: a busy machine answers late.
-PATIENCE = 60_000
+PATIENCE = 20_000
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import {
   syntaxHighlighting,
 } from "@codemirror/language";
 import { lintKeymap, setDiagnostics, type Diagnostic } from "@codemirror/lint";
-import { EditorState } from "@codemirror/state";
+import { Annotation, EditorState } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -50,6 +50,9 @@ const HIGHLIGHT = HighlightStyle.define([
   { tag: [tags.standard(tags.name)], color: "var(--code-function)" },
 ]);
 
+/** A change that comes from outside, of which the outside need not hear. */
+const GIVEN = Annotation.define<boolean>();
+
 export function Code({
   text,
   onText,
@@ -67,8 +70,14 @@ export function Code({
 }) {
   const box = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
-  const given = useRef({ onText, onRun });
-  given.current = { onText, onRun };
+  // What was typed comes back as `text` later, when more may have been typed: it is no change then.
+  const typed = useRef<string[]>([]);
+  const report = (now: string) => {
+    typed.current.push(now);
+    onText(now);
+  };
+  const given = useRef({ onText: report, onRun });
+  given.current = { onText: report, onRun };
   useEffect(() => {
     if (box.current === null) return undefined;
     const made = new EditorView({
@@ -79,9 +88,14 @@ export function Code({
     return () => made.destroy();
   }, []);
   useEffect(() => {
+    const place = typed.current.lastIndexOf(text);
+    if (place >= 0) return void typed.current.splice(0, place + 1);
     const own = view.current;
     if (own === null || own.state.doc.toString() === text) return;
-    own.dispatch({ changes: { from: 0, to: own.state.doc.length, insert: text } });
+    own.dispatch({
+      changes: { from: 0, to: own.state.doc.length, insert: text },
+      annotations: GIVEN.of(true),
+    });
   }, [text]);
   useEffect(() => {
     const own = view.current;
@@ -121,7 +135,8 @@ function extensions(given: Given, label: string, example = "") {
     EditorView.lineWrapping,
     EditorView.contentAttributes.of({ "aria-label": label }),
     EditorView.updateListener.of((update) => {
-      if (update.docChanged) given.current.onText(update.state.doc.toString());
+      const outside = update.transactions.some((own) => own.annotation(GIVEN) === true);
+      if (update.docChanged && !outside) given.current.onText(update.state.doc.toString());
     }),
   ];
 }
