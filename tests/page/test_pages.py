@@ -107,8 +107,9 @@ def test_frames_are_rectangles_over_the_series(visit: Visit) -> None:
     visit.go("query/q4", "jams")
     expect(page.get_by_text(re.compile("Frames as shaded rectangles"))).to_be_visible()
     assert visit.desk.engine["jams"].results().num_rows > 0
+    expect(page.get_by_text("3 of 6 keys")).to_be_visible()  # those of the series, too
     page.locator(".chart-frame canvas").first.wait_for()
-    page.wait_for_timeout(1000)
+    page.wait_for_timeout(500)
     visit.picture("frames")
     assert drawn_colours(visit) > 5
 
@@ -127,11 +128,12 @@ def test_the_network_has_counters_and_taps(visit: Visit) -> None:
     page = visit.page
     visit.go("network", "Network")
     expect(page.locator(".saving")).to_contain_text("copies avoided")
-    page.get_by_role("button", name="query speeds").click()
+    page.get_by_role("button", name=re.compile("^speeds .* answers, query")).click()
     about = page.get_by_role("complementary", name="query speeds")
     expect(about).to_contain_text("answers")
     about.get_by_label("Only where").fill("speed < 100")
     about.get_by_role("button", name="Tap 20 rows").click()
+    expect(about.get_by_role("status")).to_contain_text("open")
     visit.desk.engine.process_available()
     visit.desk.arrive(4)
     expect(about.get_by_role("region", name="Rows of the tap")).to_contain_text("I5-0")
@@ -166,7 +168,7 @@ def test_a_change_is_compared_and_applied(visit: Visit) -> None:
     page.get_by_role("textbox", name="New statement of fullest").click()
     page.keyboard.press("Control+A")
     page.keyboard.press("Delete")
-    page.keyboard.type(engine["fullest"].text.replace("15 MINUTES", "10 MINUTES"))
+    page.keyboard.type(engine["fullest"].record.text.replace("15 MINUTES", "10 MINUTES"))
     expect(page.locator(".difference ins")).to_have_text(["10"])
     expect(page.locator(".difference del")).to_have_text(["15"])
     visit.picture("change")
@@ -176,7 +178,7 @@ def test_a_change_is_compared_and_applied(visit: Visit) -> None:
     page.get_by_role("button", name="Apply at the next micro-batch").click()
     engine.process_available()
     expect(page.get_by_text("generation 2").first).to_be_visible()
-    assert "10 MINUTES" in engine["fullest"].text
+    assert "10 MINUTES" in engine["fullest"].record.text
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -178,7 +178,7 @@ function BoxShape({
       role="button"
       tabIndex={0}
       aria-pressed={chosen}
-      aria-label={`${box.kind} ${box.title}`}
+      aria-label={`${shortened(box.title)} ${figureOf(box)}, ${box.kind}`}
       onClick={onChoose}
       onKeyDown={press}
     >
@@ -193,7 +193,7 @@ function BoxShape({
         />
       )}
       <text x="12" y="22" class="box-title">
-        {shortened(box.title)}
+        {`${shortened(box.title)} `}
       </text>
       <text x="12" y="40" class="box-figure">
         {figureOf(box)}
