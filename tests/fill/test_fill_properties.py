@@ -181,9 +181,10 @@ def streamed(spark: SparkSession, case: FillCase) -> Streamed:
 
     def described(place: int, arriving: Arrivals, schedule: Any) -> mt.Stream:
         clock = [None if now is None else START + timedelta(seconds=now) for now in arriving.clocks]
+        names = columns_of(arriving)
         played = replay(
             spark,
-            arriving.batches,
+            [[{name: row[name] for name in names} for row in rows] for rows in arriving.batches],
             schema_of(arriving),
             clock=clock,
             punctuation=arriving.told_by_batch,

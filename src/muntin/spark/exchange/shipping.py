@@ -55,6 +55,8 @@ AT_HOME = (
     "spark/plot",
     "spark/queries",
     "spark/start",
+    "spark/plan/worker_program",
+    "specs/secrets",
     "testing",
 )
 #: How many queries a worker keeps arguments of.
