@@ -172,3 +172,7 @@ def test_on_spark(spark: SparkSession) -> None:
         by_key.frames(mt.threshold("v > 0"), forget=5).plan()
     with pytest.raises(ArgumentError, match="every key is remembered for ever"):
         by_key.rows(3, forget=5).plan("count(*)")
+    streamed = arriving.stream("x", "k", mt.slack(2))
+    for bounded in (streamed.rows(3, forget=5), streamed.frames(mt.threshold("v > 0"), forget=5)):
+        with pytest.raises(ArgumentError, match="are not filled"):
+            bounded.fill(streamed).plan("count(*)").check()

@@ -99,9 +99,9 @@ def is_planned(case: FillCase) -> bool:
 
 
 def is_streamed(case: FillCase) -> bool:
-    """True if there are few micro-batches, which take a second each, and no longest frame."""
+    """True if a stream may be filled so, in few micro-batches, which take a second each."""
     short = all(len(arriving.batches) <= 2 for arriving in case.inputs)
-    return short and is_planned(case) and not _longest(case)
+    return short and is_planned(case) and not _longest(case) and not case.forgets
 
 
 def _longest(case: FillCase) -> bool:

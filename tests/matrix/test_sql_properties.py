@@ -122,6 +122,7 @@ OF_FRAMES: dict[str, str] = {
     "until_next": "READINGS UNTIL NEXT",
     "interval": "READINGS UNTIL until",
     "schedule": "SCHEDULE 2",
+    "forget": "FORGET AFTER 4",
 }
 #: Kinds in which properties meet each other.
 TELLING = ("threshold", "delta minimal")

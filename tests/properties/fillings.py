@@ -260,6 +260,13 @@ class FillCase:
     def inputs(self) -> list[Arrivals]:
         return [self.bounded, *self.fillers]
 
+    @property
+    def forgets(self) -> bool:
+        """True if keys are forgotten, so that a stream is refused."""
+        bounded = self.bounded
+        spec = bounded.framing if isinstance(bounded, Framed) else getattr(bounded, "spec", None)
+        return getattr(spec, "forget", None) is not None
+
     def operator(self) -> FillOperator:
         fills = tuple(filler.fill(self.bounded.edge) for filler in self.fillers)
         return FillOperator(self.bounded.segments(), fills, ("k0",))

@@ -305,6 +305,7 @@ class FillPlan(PlanParts):
         if self.plain.is_streaming:
             self.plain.check_streams()
             self.check_longest()
+            self.check_forgetting()
         tables = [source for source in self.sources if not source.source.df.isStreaming]
         if tables and self.stored:
             raise ArgumentError(
@@ -324,6 +325,18 @@ class FillPlan(PlanParts):
                 True,
                 "which frame of a stream is the longest is known only when it ends, and until then "
                 "every row that may fill it would be kept; fill it in a batch, or fill all frames",
+            )
+
+    def check_forgetting(self) -> None:
+        """Raise if keys of a stream are forgotten: rows that fill their extents would be, too."""
+        forget = getattr(self.plain.spec, "forget", None)
+        if forget is not None:
+            raise ArgumentError(
+                "forget",
+                str(forget),
+                "frames and windows of a stream that forgets keys are not filled, because rows "
+                "that may fill them are kept by the stream's own progress; fill them in a batch, "
+                "or without forget=",
             )
 
     @property
