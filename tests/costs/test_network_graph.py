@@ -10,7 +10,7 @@ from muntin.engine.costs.network_graph import NetworkDrawing, SinkFigures, Strea
 from muntin.engine.costs.query_cost import QueryCost, RunningPart
 from muntin.engine.costs.stream_costs import PartCost
 
-NONE = QueryCost("", "s", "", (), 0, 0, None, 0, 0, 0, 0, 0, 0.0, 0, 0)
+NONE = QueryCost("", "s", "", (), 0, 0, None, 0, 0, 0, 0, 0, 0, 0, 0.0, 0, 0)
 
 
 def network(queries: dict[str, list[str]]) -> StreamNetwork:

@@ -40,6 +40,7 @@ def test_the_graph_of_explain_is_as_it_is_drawn(spark: SparkSession) -> None:
 def test_every_picture_is_drawn_by_something() -> None:
     drawn = {f"{name}.svg" for script in DRAWN for name in load_script(script).pictures()}
     known = drawn | load_script("draw_plots").PICTURES
+    known |= {f"page-{place}.png" for place in load_script("draw_page").PLACES}
     others = {path.name for path in IMAGES.iterdir()} - known
     # The benchmarks draw theirs: python -m benchmarks.
     assert {name for name in others if not re.fullmatch(r"bench-[\w-]+\.png", name)} == set()
@@ -53,4 +54,4 @@ def test_every_picture_is_shown() -> None:
 
 def test_there_are_no_other_scripts() -> None:
     scripts = {path.stem for path in (ROOT / "scripts").glob("draw_*.py")}
-    assert scripts == {*DRAWN, "draw_plots"}
+    assert scripts == {*DRAWN, "draw_plots", "draw_page"}

@@ -194,7 +194,10 @@ def test_what_changes_or_is_refused_is_noted_without_secrets(
     team.http("GET", "/queries", headers=bearer(Role.READ))
     team.http("GET", "/queries")
     team.http("POST", "/session", {"token": TOKENS[Role.READ][0]})
-    text = (tmp_path / "home" / "audit.log").read_text()
+    log = tmp_path / "home" / "audit.log"
+    until = time.monotonic() + 10  # a line is written after the answer is sent
+    while len((text := log.read_text()).splitlines()) < 3 and time.monotonic() < until:
+        time.sleep(0.01)
     lines = [json.loads(line) for line in text.splitlines()]
     noted = [(line["who"], line["method"], line["path"], line["status"]) for line in lines]
     assert noted == [

@@ -221,7 +221,17 @@ _WINDOWS: Mapping[str, _Function[Method]] = {
     ),
     "rows": _Function(
         "rows",
-        (_rows("range"), _rows("slide"), WITHIN, _ORDER, TIEBREAK, UNFINISHED, FORGET, *_COMMON),
+        (
+            _rows("range"),
+            _rows("slide"),
+            WITHIN,
+            _ORDER,
+            TIEBREAK,
+            UNFINISHED,
+            FORGET,
+            _rows("min_rows"),
+            *_COMMON,
+        ),
         ("range",),
     ),
     "by_tuple": _Function(

@@ -96,7 +96,7 @@ class RemoteCalls:
     def _check(self, caller: Caller, name: str, arguments: Mapping[str, Any]) -> None:
         """Raise if a call has a text that may not be run, or needs another role for it."""
         text = arguments.get("text")
-        options = arguments.get("options", {})
+        options = arguments.get("options") or {}
         if name == "sql" and text is not None:
             caller.check(self.texts.check_statements(text))
         elif name == "run" and text is not None:
