@@ -146,3 +146,11 @@ def test_a_demonstration_can_be_kept(muntin: Muntin, tmp_path: Path) -> None:
     result = muntin("demo", "retail", "--save", tmp_path / "retail.sql")
     assert result.code == 0
     assert (tmp_path / "retail.sql").read_text() == text_of("retail")
+
+
+@pytest.mark.parametrize("option", [["--save", "desk.sql"], ["--stream"]])
+def test_the_desk_is_a_page_and_no_file(muntin: Muntin, option: list[str]) -> None:
+    """Its queries read a stream that no statement creates, so the file would not run."""
+    result = muntin("demo", "desk", *option)
+    assert result.code == Exit.USAGE
+    assert "desk is a page" in result.err

@@ -14,8 +14,8 @@ import { attempt, inForce } from "../state/actions.ts";
 import { useAnswers } from "../state/answers.ts";
 import { useChecked } from "../state/checking.ts";
 import { catalog, find, mayAsk, mayChange, queries, streams } from "../state/desk.ts";
-import { done } from "../state/notes.ts";
 import { go, route } from "../state/route.ts";
+import { Keep } from "./query.tsx";
 import { ChartOf } from "./results.tsx";
 
 const KEY = "muntin-draft";
@@ -140,14 +140,9 @@ function Catalog() {
 function Previewed({ query, until }: { query: Query; until: number }) {
   const answers = useAnswers(query.id);
   const live = find(query.id);
-  const [name, setName] = useState("");
   const left = useLeft(until);
-  const keep = async (event: Event) => {
-    event.preventDefault();
-    const kept = await attempt(() => api.keep(query.id, name));
-    if (kept === undefined) return;
+  const kept = () => {
     preview.value = null;
-    done(`${name} stays, with the answers that it has`);
     go("query", query.id);
   };
   const discard = () => {
@@ -162,16 +157,7 @@ function Previewed({ query, until }: { query: Query; until: number }) {
         <span class="soft" role="timer">
           {left > 0 ? `expires in ${seconds(left)}` : "expired"}
         </span>
-        {mayChange.value && left > 0 && (
-          <form class="keep" onSubmit={keep}>
-            <Field label="Keep it as">
-              <input required value={name} onInput={(event) => setName(event.currentTarget.value)} />
-            </Field>
-            <Button kind="main" type="submit" disabled={name === ""}>
-              Keep
-            </Button>
-          </form>
-        )}
+        {mayChange.value && left > 0 && <Keep query={query} onKept={kept} />}
         <Button onClick={discard}>Discard</Button>
       </div>
       {live !== undefined && answers.described.value !== null ? (

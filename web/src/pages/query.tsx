@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { api } from "../api/client.ts";
+import type { Query } from "../api/types.ts";
 import { count, rate, seconds, share, words } from "../logic/format.ts";
 import { freshness, title, type LiveQuery } from "../logic/live.ts";
 import { Later } from "../parts/later.tsx";
@@ -124,12 +125,14 @@ function Head({ query }: { query: LiveQuery }) {
   );
 }
 
-export function Keep({ query }: { query: LiveQuery }) {
+export function Keep({ query, onKept }: { query: Pick<Query, "id">; onKept?(): void }) {
   const [name, setName] = useState("");
   const keep = async (event: Event) => {
     event.preventDefault();
     const kept = await attempt(() => api.keep(query.id, name));
-    if (kept !== undefined) done(`${name} stays, with the answers that it has`);
+    if (kept === undefined) return;
+    done(`${name} stays, with the answers that it has`);
+    onKept?.();
   };
   return (
     <form class="keep" onSubmit={keep}>

@@ -48,6 +48,10 @@ def command(ctx: click.Context, /, **arguments: Any) -> None:
     """
     text = text_of(arguments["name"])
     desk = {name: arguments.pop(name) for name in ("port", "browser", "minutes")}
+    if arguments["name"] == _DESK and (arguments["save"] or arguments["stream"]):
+        raise click.UsageError(
+            "desk is a page over a stream of its own; --save and --stream are for the others"
+        )
     if arguments["save"] is not None:
         arguments["save"].write_text(text)
         click.echo(f"{arguments['save']}: run it with muntin run {arguments['save']}")
